@@ -1,0 +1,4 @@
+// OpenSSL's digests.
+#pragma once
+#include <openssl/evp.h>
+#include <openssl/hmac.h>

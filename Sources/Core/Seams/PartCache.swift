@@ -1,0 +1,85 @@
+/// The bytes of object versions on local disk, fetched as they are asked for: the seam between
+/// random-access files and the cache.
+///
+/// Conformers: `ObjectCache` (Caching) and a simulation in the tests of what lies above.
+package protocol PartCache: AnyObject, Sendable {
+  /// Opens the cached bytes of `version`, creating an empty entry if there is none. The entry can't
+  /// be evicted while the returned object lives.
+  ///
+  /// - Throws: `DiskFailure` if the cache can't be used for it; the caller reads uncached then.
+  func open(_ version: ObjectVersion) throws(DiskFailure) -> any CachedObject
+
+  /// Bytes of `version` in the cache; 0 if there are none. Does not open it.
+  func cachedByteCount(of version: ObjectVersion) -> Int
+}
+
+/// The bytes of one object version: some on disk, some on their way, the rest to be had on demand.
+package protocol CachedObject: AnyObject, Sendable {
+  /// The version.
+  var version: ObjectVersion { get }
+
+  /// Bytes on disk.
+  var cachedByteCount: Int { get }
+
+  /// Reads `range`, which lies inside the object and is not empty.
+  ///
+  /// If the bytes are on disk and verified the answer is immediate and nothing is allocated. Otherwise
+  /// `waiter` is made and told once, from another thread, as soon as just these bytes are there or
+  /// can't be had; the fetches of `plan` that aren't under way yet are started.
+  func read(
+    _ range: ByteRange,
+    plan: FetchPlan,
+    makeWaiter: () -> any ReadWaiter
+  ) -> ReadStart
+
+  /// Starts the fetches of `plan` that aren't on disk or under way, without waiting for them.
+  func prefetch(_ plan: FetchPlan)
+
+  /// Gives up a wait; the waiter is told `.cancelled` unless it has been told something already.
+  func cancel(_ wait: WaitID)
+
+  /// The reader that wanted `ranges` ahead of itself has gone elsewhere: fetches of them that nobody
+  /// waits for end when what they have is worth keeping.
+  func abandonPrefetch(of ranges: [ByteRange])
+}
+
+/// What a read wants fetched: the unit for its own missing bytes and what to have ahead.
+package struct FetchPlan: Hashable, Sendable {
+  /// Ranges for the read's own missing bytes, covering them; each becomes at most one request.
+  package var demand: [ByteRange]
+  /// Ranges to fetch ahead, nearest first; each becomes at most one request.
+  package var ahead: [ByteRange]
+
+  /// Creates a plan.
+  package init(demand: [ByteRange], ahead: [ByteRange] = []) {
+    self.demand = demand
+    self.ahead = ahead
+  }
+}
+
+/// How a read began.
+package enum ReadStart: Sendable {
+  /// The bytes are in this open file at their own offset; it stays open while the object lives.
+  case ready(descriptor: Int32)
+  /// The waiter will be told.
+  case waiting(WaitID)
+  /// They can't be had.
+  case failed(FetchError)
+}
+
+/// Names one wait for bytes.
+package struct WaitID: Hashable, Sendable {
+  /// The number.
+  package let rawValue: UInt64
+  /// Creates an id.
+  package init(_ rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+/// Waits for bytes.
+package protocol ReadWaiter: AnyObject, Sendable {
+  /// The bytes are on disk, in this open file at their own offset. Called once at most, and never
+  /// after `failed`.
+  func served(from descriptor: Int32)
+  /// They can't be had. Called once at most, and never after `served`.
+  func failed(_ error: FetchError)
+}

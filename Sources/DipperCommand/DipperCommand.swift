@@ -1,0 +1,4 @@
+@main
+struct DipperCommand {
+  static func main() {}
+}

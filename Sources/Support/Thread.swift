@@ -1,0 +1,101 @@
+internal import CLinux
+internal import Glibc
+
+/// A thread of the operating system's, for what blocks.
+package enum Thread {
+  /// Starts a thread that runs `body` and ends; `name` (15 bytes at most) shows in `ps -L` and `top -H`.
+  package static func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
+    let box = Unmanaged.passRetained(Body(name: name, run: body))
+    var thread = pthread_t()
+    let failure = pthread_create(
+      &thread,
+      nil,
+      { argument in
+        guard let argument else { return nil }
+        let body = Unmanaged<Body>.fromOpaque(argument).takeRetainedValue()
+        clinux_name_thread(body.name)
+        body.run()
+        return nil
+      },
+      box.toOpaque()
+    )
+    precondition(failure == 0, "the system has no thread left: \(errnoDescription(failure))")
+    pthread_detach(thread)
+  }
+
+  private final class Body: Sendable {
+    let name: String
+    let run: @Sendable () -> Void
+
+    init(name: String, run: @escaping @Sendable () -> Void) {
+      self.name = String(name.prefix(15))
+      self.run = run
+    }
+  }
+}
+
+/// A mutex with a condition to wait on: for threads that sleep until there is work.
+package final class Monitor<Value>: @unchecked Sendable {
+  // Safety: `value` is touched only with `mutex` held.
+  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  private let condition: UnsafeMutablePointer<pthread_cond_t>
+  private var value: Value
+
+  /// Creates a monitor around `value`.
+  package init(_ value: sending Value) {
+    self.value = value
+    mutex = .allocate(capacity: 1)
+    mutex.initialize(to: pthread_mutex_t())
+    pthread_mutex_init(mutex, nil)
+    condition = .allocate(capacity: 1)
+    condition.initialize(to: pthread_cond_t())
+    var attributes = pthread_condattr_t()
+    pthread_condattr_init(&attributes)
+    // The waits are measured on the clock that never steps back.
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+    pthread_cond_init(condition, &attributes)
+    pthread_condattr_destroy(&attributes)
+  }
+
+  /// Runs `body` alone with the value and wakes one waiter, or all.
+  package func withLock<Result>(
+    wakingAll: Bool = false,
+    _ body: (inout Value) -> sending Result
+  ) -> sending Result {
+    pthread_mutex_lock(mutex)
+    defer {
+      if wakingAll { pthread_cond_broadcast(condition) } else { pthread_cond_signal(condition) }
+      pthread_mutex_unlock(mutex)
+    }
+    return body(&value)
+  }
+
+  /// Waits until `body` returns something; it is asked again after each wake-up, and at `deadline`
+  /// (nanoseconds of the clock that never steps back) if it sets one.
+  package func wait<Result>(
+    _ body: (inout Value, inout Int64?) -> sending Result?
+  ) -> sending Result {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    while true {
+      var deadline: Int64?
+      if let result = body(&value, &deadline) { return result }
+      if let deadline {
+        var time = timespec(
+          tv_sec: Int(deadline / 1_000_000_000),
+          tv_nsec: Int(deadline % 1_000_000_000)
+        )
+        pthread_cond_timedwait(condition, mutex, &time)
+      } else {
+        pthread_cond_wait(condition, mutex)
+      }
+    }
+  }
+
+  deinit {
+    pthread_cond_destroy(condition)
+    condition.deallocate()
+    pthread_mutex_destroy(mutex)
+    mutex.deallocate()
+  }
+}
