@@ -128,7 +128,6 @@ let package = Package(
     ),
     tests("FuseBridgeTests", ["Core", "Support", "FuseBridge"]),
     tests("DaemonTests", ["Core", "Support", "Daemon", "Dipper"]),
-    tests("MountTests", ["Core", "Support"]),
     tests("TidyTests", []),
   ],
   swiftLanguageModes: [.v6]
