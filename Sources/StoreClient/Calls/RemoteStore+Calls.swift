@@ -114,7 +114,12 @@ extension RemoteStore {
 
   /// Makes a failed exchange into a failed try.
   func transportFailure(_ error: HTTPError, _ request: WireRequest) -> TryFailure {
-    var failure = StoreError(.unreachable, request.operation, key: request.key, message: error.message)
+    var failure = StoreError(
+      .unreachable,
+      request.operation,
+      key: request.key,
+      message: error.message
+    )
     switch error.kind {
     case .unreachable:
       // Nothing was sent, so nothing can have happened.
@@ -140,7 +145,7 @@ extension RemoteStore {
 
   /// Makes an answer that is a failure into a failed try, with what it says of the cure.
   func failure(_ error: StoreError, _ answer: WireAnswer, _ route: Route) -> TryFailure {
-    return TryFailure(
+    TryFailure(
       error,
       correction: Correction(of: error, answer, route),
       mayHaveHappened: RetryPolicy.outcomeIsUnknown(after: error)
@@ -153,12 +158,13 @@ extension RemoteStore {
   private func apply(_ correction: Correction) async -> Bool {
     switch correction {
     case .clock(let store, let own):
-      session.withLock { $0.learned(storeTime: store, own: own) }
-      surroundings.log.write(
-        .warning,
-        "this machine's clock differs from the store's; using the store's",
-        ["store": store.iso8601, "own": own.iso8601]
-      )
+      if session.withLock({ $0.learned(storeTime: store, own: own) }) {
+        surroundings.log.write(
+          .warning,
+          "this machine's clock differs from the store's; requests use the store's",
+          ["store": store.iso8601, "own": own.iso8601]
+        )
+      }
       return true
     case .region(let region):
       return session.withLock { $0.learned(region: region) }

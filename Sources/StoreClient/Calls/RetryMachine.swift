@@ -85,8 +85,11 @@ struct RetryMachine: Sendable {
       hasCorrectedClock: true,
       hasRefreshed: true
     )
-    guard invalidCount <= Self.invalidCountMax, case .retry(let delay) = policy.decide(attempt) else {
-      return .fail(failureCount > 1 ? error.appending("gave up after \(failureCount) tries") : error)
+    guard invalidCount <= Self.invalidCountMax, case .retry(let delay) = policy.decide(attempt)
+    else {
+      return .fail(
+        failureCount > 1 ? error.appending("gave up after \(failureCount) tries") : error
+      )
     }
     // A wait that doesn't fit is not begun: the caller learns now what it would learn later.
     guard now + delay < deadline else { return .fail(outOfTime(error)) }

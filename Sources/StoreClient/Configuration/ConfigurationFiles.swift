@@ -1,4 +1,4 @@
-package import Core
+internal import Core
 internal import StoreWire
 
 /// The two files in which the AWS command line keeps profiles.
@@ -14,7 +14,9 @@ package struct ConfigurationFiles: Sendable {
   package init(environment: [String: String], reader: any FileReader = DiskFileReader()) {
     let home = environment["HOME"].nonEmpty
     func path(_ variable: String, _ name: String) -> String? {
-      guard let named = environment[variable].nonEmpty else { return home.map { "\($0)/.aws/\(name)" } }
+      guard let named = environment[variable].nonEmpty else {
+        return home.map { "\($0)/.aws/\(name)" }
+      }
       guard named.hasPrefix("~/"), let home else { return named }
       return home + named.dropFirst()
     }
@@ -35,7 +37,8 @@ package struct ConfigurationFiles: Sendable {
   ///   - name: the profile's name; nil is the one called `default`.
   /// - Returns: what the files say of it; an empty profile if there is no `default`.
   /// - Throws: if a file can't be read, or a profile that was asked for by name is in neither.
-  package func profile(named name: String?) async throws(ConfigurationError) -> ConfigurationProfile {
+  package func profile(named name: String?) async throws(ConfigurationError) -> ConfigurationProfile
+  {
     let config = try await file(configPath, .config)
     let credentials = try await file(credentialsPath, .credentials)
     let merged = ProfileFile.merged(config: config, credentials: credentials)

@@ -42,11 +42,16 @@ struct StoreSession: Sendable {
   }
 
   /// An answer named the store's time; it was ours at the moment `own`.
-  mutating func learned(storeTime: Timestamp, own: Timestamp) {
+  ///
+  /// - Returns: true if that is news: many requests are refused together.
+  mutating func learned(storeTime: Timestamp, own: Timestamp) -> Bool {
     let (offset, overflow) =
       storeTime.nanoseconds.subtractingReportingOverflow(own.nanoseconds)
     // A date that far off is no clock's.
-    if !overflow { clockOffset = .nanoseconds(offset) }
+    guard !overflow else { return false }
+    let change = Duration.nanoseconds(offset) - clockOffset
+    clockOffset = .nanoseconds(offset)
+    return change.wholeNanoseconds.magnitude > 5_000_000_000
   }
 
   /// Returns the store's time when this machine's clock says `own`.

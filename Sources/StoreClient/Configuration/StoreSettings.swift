@@ -1,4 +1,4 @@
-package import Core
+internal import Core
 package import StoreWire
 
 /// What the command line says about where a store is and who asks.

@@ -1,5 +1,5 @@
 internal import Core
-package import StoreWire
+internal import StoreWire
 internal import Support
 
 /// Asks one place after another for credentials and remembers the first that it finds.

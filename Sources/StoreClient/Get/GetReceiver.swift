@@ -59,7 +59,9 @@ final class GetReceiver: HTTPReceiver {
     case .take:
       try hand(body, alreadyDone: done)
     case .readError:
-      let isFull = state.withLock { $0.errorBody.append(body, limit: CollectingReceiver.errorSizeMax) }
+      let isFull = state.withLock {
+        $0.errorBody.append(body, limit: CollectingReceiver.errorSizeMax)
+      }
       if isFull { throw CollectingReceiver.fullFailure }
     case .refuse, nil:
       // The transfer was told to stop at the head.

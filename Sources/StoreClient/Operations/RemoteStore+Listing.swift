@@ -11,11 +11,11 @@ extension RemoteStore {
     let answer = try await read(wire, context) { (answer) throws(StoreError) in
       try S3Answers.listing(answer, to: wire, list: request)
     }
-    for reason in answer.skipped {
+    if let reason = answer.skipped.first {
       surroundings.log.write(
         .warning,
-        "left an entry out of a listing",
-        ["bucket": bucket, "reason": reason]
+        "a listing has entries that can't be used",
+        ["bucket": bucket, "count": "\(answer.skipped.count)", "first": reason]
       )
     }
     learnOrder(of: answer.page)

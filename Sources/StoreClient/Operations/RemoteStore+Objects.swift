@@ -59,15 +59,27 @@ extension RemoteStore {
     context: RequestContext
   ) async throws(StoreError) -> ObjectMetadata {
     let wire = try S3Requests.copyObject(request, bucket: bucket)
-    _ = try await write(wire, isSilent: true, context) { (answer) throws(StoreError) in
+    let copied = try await write(wire, isSilent: true, context) { (answer) throws(StoreError) in
       try S3Answers.copied(answer, to: wire)
     } settle: { () async -> WriteAnswer? in
       // A copy of an object that was stored in one piece has its tag.
       guard !wire.isIdempotent, let tag = request.source.ifMatch else { return nil }
       return await self.found(request.target.key, tagged: tag, size: nil, context)
     }
-    // The answer has the tag but neither size nor metadata, and the caller needs them all.
-    return try await head(request.target.key, versionID: nil, ifMatch: nil, context: context)
+    // The answer has a tag but neither size nor metadata. What is there now may already be
+    // another's; its facts must not be taken for the copy's.
+    let key = request.target.key
+    do throws(StoreError) {
+      return try await head(key, versionID: nil, ifMatch: copied.etag, context: context)
+    } catch {
+      guard error.kind == .preconditionFailed || error.kind == .notFound else { throw error }
+      throw StoreError(
+        .conflict,
+        .copyObject,
+        key: key,
+        message: "the object was copied, and the copy was replaced or removed at once"
+      )
+    }
   }
 
   /// What a store would say of an object that it has just stored.
