@@ -22,6 +22,7 @@ CURLcode ccurl_set_callbacks(
     ccurl_receive header,
     ccurl_send send,
     ccurl_seek seek,
+    ccurl_connected connected,
     void *context) {
   CURLcode code = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, body);
   if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_WRITEDATA, context);
@@ -31,8 +32,20 @@ CURLcode ccurl_set_callbacks(
   if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_READDATA, context);
   if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, seek);
   if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_SEEKDATA, context);
+  if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, connected);
+  if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_PREREQDATA, context);
   if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_PRIVATE, context);
   return code;
+}
+
+CURLcode ccurl_get_long(CURL *easy, CURLINFO info, long *value) {
+  return curl_easy_getinfo(easy, info, value);
+}
+
+int ccurl_get_socket(CURL *easy) {
+  curl_socket_t value = CURL_SOCKET_BAD;
+  if (curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &value) != CURLE_OK) return -1;
+  return value;
 }
 
 CURLcode ccurl_get_offset(CURL *easy, CURLINFO info, curl_off_t *value) {

@@ -32,6 +32,13 @@ let sendBody: ccurl_send = { bytes, size, count, context in
   return transfer.send(into: buffer) ?? Int(CURL_READFUNC_ABORT)
 }
 
+/// Looks at the connection before the request goes out on it.
+let connected: ccurl_connected = { context, _, _, _, localPort in
+  guard let context else { return CURL_PREREQFUNC_ABORT }
+  let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
+  return transfer.connected(localPort: localPort) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+}
+
 /// Goes back in the request's body.
 let seekBody: ccurl_seek = { context, offset, origin in
   guard let context, origin == 0 else { return CURL_SEEKFUNC_CANTSEEK }  // 0 is SEEK_SET.

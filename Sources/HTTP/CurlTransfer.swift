@@ -20,14 +20,31 @@ final class CurlTransfer {
   private var receivedSize = 0
   private var lastMovement: Instant
   private var sentSize = 0
+  private let idleSockets: IdleSockets
   private let clock = SystemClock()
+  /// True if the connection was unfit, and nothing has been sent: try another.
+  private(set) var needsAnotherConnection = false
 
-  init(_ submission: Submission, easy: EasyHandle, idleTimeout: Duration) {
+  init(
+    _ submission: Submission,
+    easy: EasyHandle,
+    idleSockets: IdleSockets,
+    idleTimeout: Duration
+  ) {
+    self.idleSockets = idleSockets
     self.submission = submission
     self.easy = easy
     self.idleTimeout = submission.request.idleTimeout ?? idleTimeout
     body = BodyCursor(submission.request.body)
     lastMovement = clock.now
+  }
+
+  /// The request is about to go out; false to end the transfer.
+  func connected(localPort: Int32) -> Bool {
+    lastMovement = clock.now
+    let isFit = !easy.isConnectionReused || idleSockets.take(localPort: localPort)
+    needsAnotherConnection = !isFit
+    return isFit
   }
 
   /// Takes a line of a head; false to end the transfer.
