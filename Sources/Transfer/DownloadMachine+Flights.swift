@@ -1,4 +1,4 @@
-internal import Core
+package import Core
 
 extension DownloadMachine {
   /// Starts flights for what of `piece` is neither on disk nor on its way.
@@ -29,20 +29,22 @@ extension DownloadMachine {
   /// A flight that was only a guess, or that brought something, is begun again for them if the failure may
   /// pass: it was not their try that failed. Their own deadlines bound how often.
   mutating func failed(_ flight: Flight, _ error: StoreError) -> [Action] {
-    if error.kind == .preconditionFailed {
-      let changed = FetchError.changed(error)
-      self.changed = changed
-      let cancelled = flights.map { Action.cancel($0.id) }
-      flights = []
-      return cancelled + takeWaiters { _ in true }.map { .fail($0.id, changed) }
-    }
+    let cause = FetchError(error)
+    if case .changed = cause { return objectChanged(cause) }
     let mayPass = error.mayPass && (flight.mark > flight.start || !flight.isDemand)
     guard mayPass else {
-      let cause = error.kind == .cancelled ? FetchError.cancelled : .store(error)
       return takeWaiters { $0.range.overlaps(flight.remaining) }.map { .fail($0.id, cause) }
     }
     guard waiters.contains(where: { $0.range.overlaps(flight.remaining) }) else { return [] }
     return [start(flight.remaining, isUrgent: true)]
+  }
+
+  /// The object is no longer this version: nothing more of it can be had.
+  package mutating func objectChanged(_ cause: FetchError) -> [Action] {
+    changed = cause
+    let cancelled = flights.map { Action.cancel($0.id) }
+    flights = []
+    return cancelled + takeWaiters { _ in true }.map { .fail($0.id, cause) }
   }
 
   /// Ends the flights that nobody waits for and that `isUnwanted` says so of.
@@ -58,7 +60,8 @@ extension DownloadMachine {
 
   /// Removes and returns the waiters whose bytes are complete now that `arrived` are there.
   mutating func takeServed(within arrived: ByteRange) -> [WaitID] {
-    takeWaiters { $0.range.overlaps(arrived) && present.contains($0.range) }.map(\.id)
+    let present = present
+    return takeWaiters { $0.range.overlaps(arrived) && present.contains($0.range) }.map(\.id)
   }
 
   /// Checks what must hold after every event; for tests.

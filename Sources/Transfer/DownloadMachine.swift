@@ -194,6 +194,7 @@ package struct DownloadMachine: Sendable {
   package mutating func waiterCancelled(_ id: WaitID) -> [Action] {
     guard let index = waiters.firstIndex(where: { $0.id == id }) else { return [] }
     let range = waiters.remove(at: index).range
+    let limits = limits
     return cancelFlights { flight in
       flight.isUrgent && flight.remaining.overlaps(range)
         && !(flight.isRunning && flight.remaining.count <= limits.worthFinishing)
@@ -202,7 +203,8 @@ package struct DownloadMachine: Sendable {
 
   /// Nobody expects to need `ranges` any more.
   package mutating func abandoned(_ ranges: [ByteRange]) -> [Action] {
-    cancelFlights { flight in
+    let limits = limits
+    return cancelFlights { flight in
       ranges.contains { flight.remaining.overlaps($0) }
         && !(flight.isRunning && flight.remaining.count <= limits.worthFinishingAhead)
     }

@@ -9,6 +9,12 @@ package struct FetchQueue: Sendable {
     package var id: UInt64
     /// Memory that it holds while it has a slot, in bytes.
     package var byteCount: Int
+
+    /// Creates an entry.
+    package init(id: UInt64, byteCount: Int) {
+      self.id = id
+      self.byteCount = byteCount
+    }
   }
 
   private let slotCount: Int

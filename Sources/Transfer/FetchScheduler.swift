@@ -1,5 +1,5 @@
 internal import Core
-package import Support
+internal import Support
 
 /// The process-wide limit of fetches at a time, and of the memory they hold.
 package final class FetchScheduler: Sendable {
@@ -47,13 +47,21 @@ package final class FetchScheduler: Sendable {
     pump()
   }
 
-  /// Takes a slot out of the line, or gives it back.
-  fileprivate func leave(_ id: UInt64) {
-    let waiting = state.withLock { state -> FetchSlot? in
-      if let entry = state.queue.ended(id) { budget.giveBack(entry.byteCount) }
-      return state.queue.cancelled(id) ? state.waiting.removeValue(forKey: id) : nil
+  /// Takes a place out of the line; a slot stays taken.
+  fileprivate func giveUpWaiting(_ id: UInt64) {
+    let waiting = state.withLock { state in
+      state.queue.cancelled(id) ? state.waiting.removeValue(forKey: id) : nil
     }
     waiting?.decided(false)
+    // A refused urgent entry may have been holding up those behind it.
+    pump()
+  }
+
+  /// Gives a slot back.
+  fileprivate func leave(_ id: UInt64) {
+    state.withLock { state in
+      if let entry = state.queue.ended(id) { budget.giveBack(entry.byteCount) }
+    }
     pump()
   }
 
@@ -99,7 +107,10 @@ package final class FetchSlot: Sendable {
   /// Goes to the urgent line.
   package func promote() { scheduler.promote(id) }
 
-  /// Gives the place or the slot up; again does nothing.
+  /// Gives the place in the line up; nothing happens if the turn has come.
+  package func giveUpWaiting() { scheduler.giveUpWaiting(id) }
+
+  /// Gives the slot back; nothing happens if there is none.
   package func leave() { scheduler.leave(id) }
 
   fileprivate func decided(_ granted: Bool) {

@@ -1,4 +1,4 @@
-package import Support
+internal import Support
 
 /// The bytes of memory that transfers and whoever else draws from it may hold together (O3).
 ///
