@@ -117,7 +117,9 @@ package enum Disk {
     }
   }
 
-  /// Removes a name and, if it is a directory, everything below it. Links are not followed.
+  /// Removes a name and, if it is a directory, everything below it.
+  ///
+  /// Links are not followed.
   package static func removeTree(_ path: String) throws(DiskFailure) {
     guard let status = try status(of: path) else { return }
     guard status.kind == .directory else { return try removeFile(path) }

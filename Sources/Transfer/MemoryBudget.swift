@@ -18,7 +18,9 @@ package final class MemoryBudget: Sendable {
 
   /// Takes `byteCount` bytes if that many are left.
   ///
-  /// - Parameter isForced: takes them even if they aren't, for what must go on.
+  /// - Parameters:
+  ///   - byteCount: how many.
+  ///   - isForced: takes them even if they aren't left, for what must go on.
   /// - Returns: false if nothing was taken.
   package func take(_ byteCount: Int, isForced: Bool = false) -> Bool {
     used.withLock { used in

@@ -189,7 +189,9 @@ package final class PartFile: Sendable {
     checkpoint.withLock { $0.remove(overlapping: unit.range) }
   }
 
-  /// Reads a unit's bytes and compares their checksum. May take some milliseconds.
+  /// Reads a unit's bytes and compares their checksum.
+  ///
+  /// May take some milliseconds.
   package func isGood(_ unit: Checkpoint.Unit) throws(DiskFailure) -> Bool {
     try named("read") { () throws(DiskFailure) in
       try faults?(.readData)

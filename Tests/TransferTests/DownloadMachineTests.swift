@@ -41,7 +41,7 @@ private let mebibyte = 1 << 20
     #expect(actions.contains(.promote(machine.flights[0].id)))
   }
 
-  @Test func R3_aReaderIsServedBeforeItsPartEnds() {
+  @Test func r3AReaderIsServedBeforeItsPartEnds() {
     var machine = machine()
     let part = ByteRange(0, 8 * mebibyte)
     _ = machine.requested(by: WaitID(1), ByteRange(0, 4096), plan: FetchPlan(demand: [part]))
@@ -51,7 +51,7 @@ private let mebibyte = 1 << 20
     #expect(machine.flights.count == 1)
   }
 
-  @Test func R3_aDemandFarAheadInAFlightCutsIt() {
+  @Test func r3ADemandFarAheadInAFlightCutsIt() {
     var machine = machine()
     let part = ByteRange(0, 8 * mebibyte)
     _ = machine.wanted(ahead: [part])
@@ -96,7 +96,7 @@ private let mebibyte = 1 << 20
     #expect(actions == [.fail(WaitID(1), .store(error))])
   }
 
-  @Test func R1_aChangedObjectFailsAllThatIsNotOnDisk() {
+  @Test func r1AChangedObjectFailsAllThatIsNotOnDisk() {
     var machine = machine()
     let plan = FetchPlan(demand: [ByteRange(0, 100)], ahead: [ByteRange(100, 200)])
     _ = machine.requested(by: WaitID(1), ByteRange(0, 100), plan: plan)
@@ -111,7 +111,7 @@ private let mebibyte = 1 << 20
     #expect(gone == [.fail(WaitID(3), .changed(error))])
   }
 
-  @Test func R2_aWrongGuessStopsTheGuessing() {
+  @Test func r2AWrongGuessStopsTheGuessing() {
     var machine = machine()
     let ahead = (0..<4).map { ByteRange(offset: $0 * 8 * mebibyte, count: 8 * mebibyte) }
     _ = machine.wanted(ahead: ahead)

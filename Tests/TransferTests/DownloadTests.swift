@@ -18,7 +18,7 @@ private let mebibyte = 1 << 20
     #expect(counts.hitByteCount == 93 && counts.missByteCount == whole.count)
   }
 
-  @Test func R3_aReaderIsAnsweredWhileItsPartIsStillComing() async throws {
+  @Test func r3AReaderIsAnsweredWhileItsPartIsStillComing() async throws {
     let bench = try Workbench(size: 2 * mebibyte)
     let gate = Gate()
     bench.store.hook = { _, moment in
@@ -49,7 +49,7 @@ private let mebibyte = 1 << 20
     #expect(bench.fetched == [whole])
   }
 
-  @Test func R4_nothingRecordedIsFetchedAgain() async throws {
+  @Test func r4NothingRecordedIsFetchedAgain() async throws {
     let bench = try Workbench(size: 4 * mebibyte)
     let first = ByteRange(0, 2 * mebibyte)
     do {
@@ -64,7 +64,7 @@ private let mebibyte = 1 << 20
     #expect(bench.fetched == [first, ByteRange(2 * mebibyte, 4 * mebibyte)])
   }
 
-  @Test func R4_aKilledFlightKeepsItsFinishedUnits() async throws {
+  @Test func r4AKilledFlightKeepsItsFinishedUnits() async throws {
     let bench = try Workbench(size: 4 * mebibyte)
     let gate = Gate()
     bench.store.hook = { _, moment in
@@ -82,7 +82,7 @@ private let mebibyte = 1 << 20
     await killed.settled()
   }
 
-  @Test func R4_tamperedBytesAreFetchedAgainNotServed() async throws {
+  @Test func r4TamperedBytesAreFetchedAgainNotServed() async throws {
     let bench = try Workbench(size: 3 * mebibyte)
     let whole = ByteRange(0, 3 * mebibyte)
     do {
@@ -99,7 +99,7 @@ private let mebibyte = 1 << 20
     #expect(bench.fetched == [ByteRange(mebibyte, 2 * mebibyte)])
   }
 
-  @Test func R1_aChangedObjectIsNeverMixed() async throws {
+  @Test func r1AChangedObjectIsNeverMixed() async throws {
     let bench = try Workbench(size: 2 * mebibyte)
     let download = try bench.open()
     let first = ByteRange(0, mebibyte)
@@ -119,7 +119,7 @@ private let mebibyte = 1 << 20
     #expect(bench.store.calls.count == callCount)
   }
 
-  @Test func R5_aReaderWaitsNoLongerThanItsDeadline() async throws {
+  @Test func r5AReaderWaitsNoLongerThanItsDeadline() async throws {
     let bench = try Workbench(size: mebibyte)
     bench.faults.add(Fault(.hang(), callCount: .max))
     var settings = DownloadSettings()
@@ -132,13 +132,14 @@ private let mebibyte = 1 << 20
     await download.close()
   }
 
-  @Test func R5_anInterruptedReaderIsToldAtOnceAndOnce() async throws {
+  @Test func r5AnInterruptedReaderIsToldAtOnceAndOnce() async throws {
     let bench = try Workbench(size: mebibyte)
     bench.faults.add(Fault(.hang(), callCount: .max))
     let download = try bench.open()
     let waiter = CollectingWaiter(ByteRange(0, 10))
     let plan = FetchPlan(demand: [ByteRange(0, mebibyte)])
-    guard case .waiting(let id) = download.read(ByteRange(0, 10), plan: plan, makeWaiter: { waiter })
+    guard
+      case .waiting(let id) = download.read(ByteRange(0, 10), plan: plan, makeWaiter: { waiter })
     else {
       Issue.record("did not wait")
       return
@@ -149,7 +150,7 @@ private let mebibyte = 1 << 20
     #expect(waiter.all == [.failure(.cancelled)])
   }
 
-  @Test func R3_aReaderFarAheadDoesNotWaitForWhatLiesBetween() async throws {
+  @Test func r3AReaderFarAheadDoesNotWaitForWhatLiesBetween() async throws {
     let bench = try Workbench(size: 8 * mebibyte)
     let gate = Gate()
     bench.store.hook = { call, moment in
