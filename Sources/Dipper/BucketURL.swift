@@ -127,16 +127,22 @@ public struct BucketURL: Hashable, Sendable {
     let whole = try? text(path.last == slash && path.count > 1 ? path.dropLast() : path, of: url)
     if let whole, isDirectory(whole) {
       guard purpose != .object else {
-        throw InvalidBucketURL("\(quoted(url)) is a directory; add the object's key")
+        throw InvalidBucketURL(
+          "\(quoted(url)) is a directory; add the object's key",
+          isAboutTheDisk: true
+        )
       }
       return (whole, [])
     }
     guard purpose != .bucket, path.last != slash, let last = path.lastIndex(of: slash) else {
-      throw InvalidBucketURL("\(quoted(url)): there is no such directory")
+      throw InvalidBucketURL("\(quoted(url)): there is no such directory", isAboutTheDisk: true)
     }
     let parent = last == path.startIndex ? "/" : try text(path[..<last], of: url)
     guard isDirectory(parent) else {
-      throw InvalidBucketURL("\(quoted(url)): there is no directory \(parent.utf8.printable)")
+      throw InvalidBucketURL(
+        "\(quoted(url)): there is no directory \(parent.utf8.printable)",
+        isAboutTheDisk: true
+      )
     }
     return (parent, Array(path[(last + 1)...]))
   }
@@ -174,6 +180,11 @@ public struct BucketURL: Hashable, Sendable {
 public struct InvalidBucketURL: Error, Hashable, Sendable, CustomStringConvertible {
   /// What is wrong and what to write instead.
   public let description: String
+  /// True if the address is right as such, but what it names isn't there.
+  public let isAboutTheDisk: Bool
 
-  init(_ description: String) { self.description = description }
+  init(_ description: String, isAboutTheDisk: Bool = false) {
+    self.description = description
+    self.isAboutTheDisk = isAboutTheDisk
+  }
 }

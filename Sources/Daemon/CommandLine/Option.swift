@@ -111,7 +111,7 @@ package struct Option: Sendable {
       .seconds,
       in: .mount,
       "how long listings and attributes are trusted",
-      default: "5"
+      default: "10"
     ),
     Option(
       .deadline,

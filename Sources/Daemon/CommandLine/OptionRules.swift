@@ -22,8 +22,6 @@ enum OptionRules {
     (.checkpoint, .noCheckpoint),
     (.abort, .forceRestart),
     (.abort, .noCheckpoint),
-    (.umask, .fileMode),
-    (.umask, .directoryMode),
   ]
 
   private static func checkOperands(_ invocation: Invocation) throws(UsageError) {

@@ -139,7 +139,6 @@ struct CommandParserTests {
       (["mount", "s3://b", "/m", "-o", "allow_other=1"], "-o allow_other takes no value"),
       (["mount", "s3://b", "/m", "-o", "uid"], "-o uid needs a numeric user or group id"),
       (["mount", "s3://b", "/m", "--umask", "9"], "--umask needs an octal mode"),
-      (["mount", "s3://b", "/m", "--umask", "22", "--file-mode", "600"], "exclude each other"),
       (["mount", "s3://b", "/m", "--deadline", "0"], "--deadline must be at least 1 second"),
       (["mount", "s3://b", "/m", "--deadline", "nan"], "--deadline needs a number of seconds"),
     ]
