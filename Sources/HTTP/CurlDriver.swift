@@ -20,7 +20,7 @@ final class CurlDriver {
   private var waiting: [UInt64: Submission] = [:]
   private var running: [UInt64: CurlTransfer] = [:]
   private var idleHandles: [EasyHandle] = []
-  private let idleSockets = IdleSockets()
+  private let sockets = ConnectionSockets()
   /// No deadline and no idle time ends before this; it may be too early, never too late.
   private var nextCheck = Instant.distantFuture
 
@@ -95,7 +95,7 @@ final class CurlDriver {
     let transfer = CurlTransfer(
       submission,
       easy: easy,
-      idleSockets: idleSockets,
+      sockets: sockets,
       idleTimeout: configuration.idleTimeout
     )
     // Kept alive by `running` until the handle has been removed and reset.
@@ -111,10 +111,8 @@ final class CurlDriver {
     var count = 0
     while let (transfer, code) = multi.nextFinished() {
       count += 1
-      let easy = transfer.easy
       do throws(HTTPError) {
         guard try !startAgain(transfer) else { continue }
-        if let socket = easy.socket { idleSockets.note(socket, localPort: easy.localPort) }
         end(transfer.submission.ticket.id, transfer.outcome(code))
       } catch {
         end(transfer.submission.ticket.id, .failure(error))

@@ -20,7 +20,8 @@ final class CurlTransfer {
   private var receivedSize = 0
   private var lastMovement: Instant
   private var sentSize = 0
-  private let idleSockets: IdleSockets
+  private let sockets: ConnectionSockets
+  private var openedSockets: [Int32] = []
   private let clock = SystemClock()
   /// True if the connection was unfit, and nothing has been sent: try another.
   private(set) var needsAnotherConnection = false
@@ -28,10 +29,10 @@ final class CurlTransfer {
   init(
     _ submission: Submission,
     easy: EasyHandle,
-    idleSockets: IdleSockets,
+    sockets: ConnectionSockets,
     idleTimeout: Duration
   ) {
-    self.idleSockets = idleSockets
+    self.sockets = sockets
     self.submission = submission
     self.easy = easy
     self.idleTimeout = submission.request.idleTimeout ?? idleTimeout
@@ -39,12 +40,21 @@ final class CurlTransfer {
     lastMovement = clock.now
   }
 
-  /// The request is about to go out; false to end the transfer.
-  func connected(localPort: Int32) -> Bool {
+  /// A socket was made for a connection that is to come.
+  func opened(_ socket: Int32) {
+    openedSockets.append(socket)
+  }
+
+  /// The request is about to go out on `connection`; false to end the transfer.
+  func connected(_ connection: ConnectionSockets.Connection) -> Bool {
     lastMovement = clock.now
-    let isFit = !easy.isConnectionReused || idleSockets.take(localPort: localPort)
-    needsAnotherConnection = !isFit
-    return isFit
+    if easy.isConnectionReused {
+      needsAnotherConnection = !sockets.isFit(connection)
+    } else {
+      sockets.made(connection, candidates: openedSockets)
+      needsAnotherConnection = false
+    }
+    return !needsAnotherConnection
   }
 
   /// Takes a line of a head; false to end the transfer.
