@@ -1,4 +1,5 @@
 internal import CCurl
+internal import Glibc
 
 // The functions that libcurl calls, on the driver thread, inside `curl_multi_perform` (or while a
 // handle is removed). Their context is a `CurlTransfer`, passed unretained: the driver's table of
@@ -33,10 +34,25 @@ let sendBody: ccurl_send = { bytes, size, count, context in
 }
 
 /// Looks at the connection before the request goes out on it.
-let connected: ccurl_connected = { context, _, _, _, localPort in
-  guard let context else { return CURL_PREREQFUNC_ABORT }
+let connected: ccurl_connected = { context, serverAddress, _, serverPort, ownPort in
+  guard let context, let serverAddress else { return CURL_PREREQFUNC_ABORT }
   let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
-  return transfer.connected(localPort: localPort) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+  let connection = ConnectionSockets.Connection(
+    serverAddress: String(cString: serverAddress),
+    serverPort: serverPort,
+    ownPort: ownPort
+  )
+  return transfer.connected(connection) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+}
+
+/// Makes a socket that programs started by this one don't inherit, and notes it.
+let openSocket: ccurl_open_socket = { context, _, address in
+  guard let context, let address = address?.pointee else { return CURL_SOCKET_BAD }
+  let type = address.socktype | Int32(SOCK_CLOEXEC.rawValue)
+  let socket = Glibc.socket(address.family, type, address.protocol)
+  let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
+  if socket != CURL_SOCKET_BAD { transfer.opened(socket) }
+  return socket
 }
 
 /// Goes back in the request's body.

@@ -20,7 +20,7 @@ final class CurlDriver {
   private var waiting: [UInt64: Submission] = [:]
   private var running: [UInt64: CurlTransfer] = [:]
   private var idleHandles: [EasyHandle] = []
-  private let idleSockets = IdleSockets()
+  private let sockets = ConnectionSockets()
   /// No deadline and no idle time ends before this; it may be too early, never too late.
   private var nextCheck = Instant.distantFuture
 
@@ -95,7 +95,7 @@ final class CurlDriver {
     let transfer = CurlTransfer(
       submission,
       easy: easy,
-      idleSockets: idleSockets,
+      sockets: sockets,
       idleTimeout: configuration.idleTimeout
     )
     // Kept alive by `running` until the handle has been removed and reset.
@@ -111,26 +111,19 @@ final class CurlDriver {
     var count = 0
     while let (transfer, code) = multi.nextFinished() {
       count += 1
-      let easy = transfer.easy
       do throws(HTTPError) {
-        guard try !startAgain(transfer) else { continue }
-        if let socket = easy.socket { idleSockets.note(socket, localPort: easy.localPort) }
-        end(transfer.submission.ticket.id, transfer.outcome(code))
+        if transfer.mayStartAgain(code) {
+          // libcurl has closed the connection, so this ends with a new one at the latest.
+          multi.remove(transfer.easy)
+          try multi.add(transfer.easy)
+        } else {
+          end(transfer.submission.ticket.id, transfer.outcome(code))
+        }
       } catch {
         end(transfer.submission.ticket.id, .failure(error))
       }
     }
     return count
-  }
-
-  /// Starts a transfer over whose connection was unfit; false if it wasn't.
-  ///
-  /// libcurl has closed that connection, so this ends with a new one at the latest.
-  private func startAgain(_ transfer: CurlTransfer) throws(HTTPError) -> Bool {
-    guard transfer.needsAnotherConnection else { return false }
-    multi.remove(transfer.easy)
-    try multi.add(transfer.easy)
-    return true
   }
 
   /// Ends what is past its deadline or has not moved for too long; returns how many.

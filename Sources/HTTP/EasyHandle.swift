@@ -34,17 +34,15 @@ final class EasyHandle {
     refusal = CURLE_OK
     reason.update(repeating: 0)
     check(ccurl_set_pointer(pointer, CURLOPT_ERRORBUFFER, reason.baseAddress))
-    check(
-      ccurl_set_callbacks(
-        pointer,
-        receiveBody,
-        receiveHeader,
-        sendBody,
-        seekBody,
-        connected,
-        context
-      )
+    var callbacks = ccurl_callbacks(
+      body: receiveBody,
+      header: receiveHeader,
+      send: sendBody,
+      seek: seekBody,
+      open_socket: openSocket,
+      connected: connected
     )
+    check(ccurl_set_callbacks(pointer, &callbacks, context))
     set(CURLOPT_URL, request.url)
     setProtocol()
     setSecurity(configuration)
@@ -78,19 +76,6 @@ final class EasyHandle {
     var size: curl_off_t = 0
     ccurl_get_offset(pointer, CURLINFO_SIZE_UPLOAD_T, &size)
     return Int(size)
-  }
-
-  /// The socket of the transfer's connection; nil if it was closed.
-  var socket: Int32? {
-    let socket = ccurl_get_socket(pointer)
-    return socket < 0 ? nil : socket
-  }
-
-  /// The local port of the transfer's connection.
-  var localPort: Int32 {
-    var port = 0
-    ccurl_get_long(pointer, CURLINFO_LOCAL_PORT, &port)
-    return Int32(truncatingIfNeeded: port)
   }
 
   /// True if the transfer goes over a connection that another one has used before.

@@ -1,6 +1,7 @@
 import Core
 import HTTP
 import Simulation
+import Support
 import Testing
 
 /// What a broken server or network does to an answer.
@@ -111,8 +112,10 @@ import Testing
     var configuration = CurlClient.Configuration()
     configuration.connectTimeout = .milliseconds(200)
     let client = try CurlClient(configuration)
+    let start = SystemClock().now
     let error = await client.failure(of: .get("http://127.0.0.1:\(weather.fullPort)/"))
     #expect(error?.kind == .unreachable)
+    #expect(SystemClock().now - start >= .milliseconds(190))
   }
 
   @Test func aFullDiskIsReportedAsItself() async throws {

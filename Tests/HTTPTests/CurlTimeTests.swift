@@ -111,9 +111,11 @@ import Testing
   @Test func cancellingEndsAConnectionBeingMadeAtOnce() async throws {
     let client = try client()
     let request = HTTPRequest.get("http://127.0.0.1:\(weather.fullPort)/")
+    let later = HTTPRequest.get(weather.url("/bytes?size=10&delay=50"))
     await withTaskGroup(of: HTTPError?.self) { group in
       group.addTask { await client.failure(of: request) }
-      await Task.yield()
+      // An answer to a request that was submitted later shows that the first one is under way.
+      #expect(await client.failure(of: later) == nil)
       let start = SystemClock().now
       group.cancelAll()
       for await error in group { #expect(error?.kind == .cancelled) }

@@ -13,6 +13,19 @@ typedef int (*ccurl_seek)(void *context, curl_off_t offset, int origin);
 /// Called when the connection stands, before the request goes out; returns CURL_PREREQFUNC_...
 typedef int (*ccurl_connected)(
     void *context, char *server_address, char *own_address, int server_port, int own_port);
+/// Makes a socket for a connection, or returns CURL_SOCKET_BAD.
+typedef curl_socket_t (*ccurl_open_socket)(
+    void *context, curlsocktype purpose, struct curl_sockaddr *address);
+
+/// The callbacks of a transfer.
+typedef struct {
+  ccurl_receive body;
+  ccurl_receive header;
+  ccurl_send send;
+  ccurl_seek seek;
+  ccurl_open_socket open_socket;
+  ccurl_connected connected;
+} ccurl_callbacks;
 
 CURLcode ccurl_set_long(CURL *easy, CURLoption option, long value);
 CURLcode ccurl_set_offset(CURL *easy, CURLoption option, curl_off_t value);
@@ -21,18 +34,9 @@ CURLcode ccurl_set_string(CURL *easy, CURLoption option, const char *value);
 /// libcurl keeps the pointer.
 CURLcode ccurl_set_pointer(CURL *easy, CURLoption option, void *value);
 /// Sets the callbacks of a transfer and the context that all of them get.
-CURLcode ccurl_set_callbacks(
-    CURL *easy,
-    ccurl_receive body,
-    ccurl_receive header,
-    ccurl_send send,
-    ccurl_seek seek,
-    ccurl_connected connected,
-    void *context);
+CURLcode ccurl_set_callbacks(CURL *easy, const ccurl_callbacks *callbacks, void *context);
 
 CURLcode ccurl_get_long(CURL *easy, CURLINFO info, long *value);
-/// The socket of the transfer's connection if that is open, else -1.
-int ccurl_get_socket(CURL *easy);
 CURLcode ccurl_get_offset(CURL *easy, CURLINFO info, curl_off_t *value);
 /// What was set as CURLOPT_PRIVATE, or null.
 void *ccurl_get_private(CURL *easy);
