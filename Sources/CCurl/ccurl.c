@@ -16,23 +16,27 @@ CURLcode ccurl_set_pointer(CURL *easy, CURLoption option, void *value) {
   return curl_easy_setopt(easy, option, value);
 }
 
-CURLcode ccurl_set_callbacks(
-    CURL *easy,
-    ccurl_receive body,
-    ccurl_receive header,
-    ccurl_send send,
-    ccurl_seek seek,
-    void *context) {
-  CURLcode code = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, body);
+CURLcode ccurl_set_callbacks(CURL *easy, const ccurl_callbacks *callbacks, void *context) {
+  CURLcode code = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, callbacks->body);
   if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_WRITEDATA, context);
-  if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, header);
+  if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, callbacks->header);
   if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_HEADERDATA, context);
-  if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_READFUNCTION, send);
+  if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_READFUNCTION, callbacks->send);
   if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_READDATA, context);
-  if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, seek);
+  if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, callbacks->seek);
   if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_SEEKDATA, context);
+  if (code == CURLE_OK) {
+    code = curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, callbacks->open_socket);
+  }
+  if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, context);
+  if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, callbacks->connected);
+  if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_PREREQDATA, context);
   if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_PRIVATE, context);
   return code;
+}
+
+CURLcode ccurl_get_long(CURL *easy, CURLINFO info, long *value) {
+  return curl_easy_getinfo(easy, info, value);
 }
 
 CURLcode ccurl_get_offset(CURL *easy, CURLINFO info, curl_off_t *value) {

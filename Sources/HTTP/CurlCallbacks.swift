@@ -1,4 +1,5 @@
 internal import CCurl
+internal import Glibc
 
 // The functions that libcurl calls, on the driver thread, inside `curl_multi_perform` (or while a
 // handle is removed). Their context is a `CurlTransfer`, passed unretained: the driver's table of
@@ -30,6 +31,28 @@ let sendBody: ccurl_send = { bytes, size, count, context in
   let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
   let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
   return transfer.send(into: buffer) ?? Int(CURL_READFUNC_ABORT)
+}
+
+/// Looks at the connection before the request goes out on it.
+let connected: ccurl_connected = { context, serverAddress, _, serverPort, ownPort in
+  guard let context, let serverAddress else { return CURL_PREREQFUNC_ABORT }
+  let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
+  let connection = ConnectionSockets.Connection(
+    serverAddress: String(cString: serverAddress),
+    serverPort: serverPort,
+    ownPort: ownPort
+  )
+  return transfer.connected(connection) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+}
+
+/// Makes a socket that programs started by this one don't inherit, and notes it.
+let openSocket: ccurl_open_socket = { context, _, address in
+  guard let context, let address = address?.pointee else { return CURL_SOCKET_BAD }
+  let type = address.socktype | Int32(SOCK_CLOEXEC.rawValue)
+  let socket = Glibc.socket(address.family, type, address.protocol)
+  let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
+  if socket != CURL_SOCKET_BAD { transfer.opened(socket) }
+  return socket
 }
 
 /// Goes back in the request's body.

@@ -20,6 +20,7 @@ final class CurlDriver {
   private var waiting: [UInt64: Submission] = [:]
   private var running: [UInt64: CurlTransfer] = [:]
   private var idleHandles: [EasyHandle] = []
+  private let sockets = ConnectionSockets()
   /// No deadline and no idle time ends before this; it may be too early, never too late.
   private var nextCheck = Instant.distantFuture
 
@@ -91,7 +92,12 @@ final class CurlDriver {
 
   private func start(_ submission: Submission) throws(HTTPError) {
     let easy = if let idle = idleHandles.popLast() { idle } else { try EasyHandle() }
-    let transfer = CurlTransfer(submission, easy: easy, idleTimeout: configuration.idleTimeout)
+    let transfer = CurlTransfer(
+      submission,
+      easy: easy,
+      sockets: sockets,
+      idleTimeout: configuration.idleTimeout
+    )
     // Kept alive by `running` until the handle has been removed and reset.
     let context = Unmanaged.passUnretained(transfer).toOpaque()
     try easy.prepare(submission.request, configuration, context: context)
@@ -104,10 +110,25 @@ final class CurlDriver {
   private func finishDone() -> Int {
     var count = 0
     while let (transfer, code) = multi.nextFinished() {
-      end(transfer.submission.ticket.id, transfer.outcome(code))
       count += 1
+      do throws(HTTPError) {
+        guard try !startAgain(transfer) else { continue }
+        end(transfer.submission.ticket.id, transfer.outcome(code))
+      } catch {
+        end(transfer.submission.ticket.id, .failure(error))
+      }
     }
     return count
+  }
+
+  /// Starts a transfer over whose connection was unfit; false if it wasn't.
+  ///
+  /// libcurl has closed that connection, so this ends with a new one at the latest.
+  private func startAgain(_ transfer: CurlTransfer) throws(HTTPError) -> Bool {
+    guard transfer.needsAnotherConnection else { return false }
+    multi.remove(transfer.easy)
+    try multi.add(transfer.easy)
+    return true
   }
 
   /// Ends what is past its deadline or has not moved for too long; returns how many.

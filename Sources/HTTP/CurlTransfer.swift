@@ -20,14 +20,41 @@ final class CurlTransfer {
   private var receivedSize = 0
   private var lastMovement: Instant
   private var sentSize = 0
+  private let sockets: ConnectionSockets
+  private var openedSockets: [Int32] = []
   private let clock = SystemClock()
+  /// True if the connection was unfit, and nothing has been sent: try another.
+  private(set) var needsAnotherConnection = false
 
-  init(_ submission: Submission, easy: EasyHandle, idleTimeout: Duration) {
+  init(
+    _ submission: Submission,
+    easy: EasyHandle,
+    sockets: ConnectionSockets,
+    idleTimeout: Duration
+  ) {
+    self.sockets = sockets
     self.submission = submission
     self.easy = easy
     self.idleTimeout = submission.request.idleTimeout ?? idleTimeout
     body = BodyCursor(submission.request.body)
     lastMovement = clock.now
+  }
+
+  /// A socket was made for a connection that is to come.
+  func opened(_ socket: Int32) {
+    openedSockets.append(socket)
+  }
+
+  /// The request is about to go out on `connection`; false to end the transfer.
+  func connected(_ connection: ConnectionSockets.Connection) -> Bool {
+    lastMovement = clock.now
+    if easy.isConnectionReused {
+      needsAnotherConnection = !sockets.isFit(connection)
+    } else {
+      sockets.made(connection, candidates: openedSockets)
+      needsAnotherConnection = false
+    }
+    return !needsAnotherConnection
   }
 
   /// Takes a line of a head; false to end the transfer.

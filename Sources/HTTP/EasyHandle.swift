@@ -34,9 +34,15 @@ final class EasyHandle {
     refusal = CURLE_OK
     reason.update(repeating: 0)
     check(ccurl_set_pointer(pointer, CURLOPT_ERRORBUFFER, reason.baseAddress))
-    check(
-      ccurl_set_callbacks(pointer, receiveBody, receiveHeader, sendBody, seekBody, context)
+    var callbacks = ccurl_callbacks(
+      body: receiveBody,
+      header: receiveHeader,
+      send: sendBody,
+      seek: seekBody,
+      open_socket: openSocket,
+      connected: connected
     )
+    check(ccurl_set_callbacks(pointer, &callbacks, context))
     set(CURLOPT_URL, request.url)
     setProtocol()
     setSecurity(configuration)
@@ -70,6 +76,13 @@ final class EasyHandle {
     var size: curl_off_t = 0
     ccurl_get_offset(pointer, CURLINFO_SIZE_UPLOAD_T, &size)
     return Int(size)
+  }
+
+  /// True if the transfer goes over a connection that another one has used before.
+  var isConnectionReused: Bool {
+    var count = 1
+    ccurl_get_long(pointer, CURLINFO_NUM_CONNECTS, &count)
+    return count == 0
   }
 
   /// True if the connection stood and the request was about to go out.

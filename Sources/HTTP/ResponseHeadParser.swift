@@ -109,7 +109,7 @@ struct ResponseHeadParser {
   private static func status(
     of line: some BidirectionalCollection<UInt8>
   ) throws(Defect) -> Int {
-    let words = line.split(separator: 0x20, maxSplits: 2)
+    let words = line.split(separator: 0x20, maxSplits: 2, omittingEmptySubsequences: false)
     guard words.count >= 2, words[0].starts(with: "HTTP/".utf8), words[1].count == 3 else {
       throw Defect(reason: "the answer is not HTTP")
     }

@@ -10,10 +10,11 @@ package final class WeatherServer: Sendable {
     let directory = #filePath.prefix(upTo: #filePath.lastIndex(of: "/") ?? #filePath.endIndex)
     let child = try ChildProcess("python3", ["\(directory)/Weather/weather.py"])
     let words = try await child.line { $0.hasPrefix("ready ") }.split(separator: " ")
-    guard words.count == 4, let port = Int(words[1]), let securePort = Int(words[2]) else {
+    let ports = words.dropFirst().prefix(3).compactMap { Int($0) }
+    guard words.count == 5, ports.count == 3 else {
       throw ChildProcess.Failure(description: "the weather is \(words)")
     }
-    return WeatherServer(child, port: port, securePort: securePort, certificate: String(words[3]))
+    return WeatherServer(child, ports: ports, certificate: String(words[4]))
   }
 
   /// The server that the tests of this process share.
@@ -27,15 +28,18 @@ package final class WeatherServer: Sendable {
   package let port: Int
   /// The port for https.
   package let securePort: Int
-  /// The path of the self-signed certificate, which is good for 127.0.0.1, localhost and
-  /// store.invalid.
+  /// A port where connecting hangs.
+  package let fullPort: Int
+  /// The path of the self-signed certificate, which is good for 127.0.0.1 and store.invalid, but not
+  /// for localhost.
   package let certificate: String
   private let child: ChildProcess
 
-  private init(_ child: ChildProcess, port: Int, securePort: Int, certificate: String) {
+  private init(_ child: ChildProcess, ports: [Int], certificate: String) {
     self.child = child
-    self.port = port
-    self.securePort = securePort
+    port = ports[0]
+    securePort = ports[1]
+    fullPort = ports[2]
     self.certificate = certificate
   }
 
@@ -69,7 +73,13 @@ package enum WeatherPattern {
 
   /// Returns the pattern's bytes in `range`.
   package static func bytes(_ range: Range<Int>) -> [UInt8] {
-    range.map { block[$0 % period] }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(range.count)
+    while bytes.count < range.count {
+      let start = (range.lowerBound + bytes.count) % period
+      bytes += block[start..<start + min(range.count - bytes.count, period)]
+    }
+    return bytes
   }
 
   /// Returns true if `bytes` is what the pattern has at `offset`.

@@ -1,7 +1,7 @@
 """An HTTP server that misbehaves on demand, for tests: the path of a request says how.
 
 Raw TCP, so that answers can be wrong in ways an HTTP library would not let through. Prints
-"ready HTTP_PORT HTTPS_PORT CERTIFICATE" and then a line for each event that tests wait for; ends
+"ready HTTP_PORT HTTPS_PORT FULL_PORT CERTIFICATE" and then a line for each event that tests wait for; ends
 when its standard input ends, so that it can't outlive the test that started it.
 """
 
@@ -137,6 +137,8 @@ class Connection:
             return True
         if how == "reset":
             return self.reset()
+        if how == "freeze":
+            threading.Event().wait()
         if how == "stall":
             announce("stalled", request.query.get("key", "-"))
             self.wait_for_close()
@@ -376,12 +378,24 @@ def listen(context):
     return listener.getsockname()[1]
 
 
+def listen_full():
+    """A port that takes no more connections: they hang without an answer."""
+    listener = socket.create_server(("127.0.0.1", 0), backlog=0)
+    kept = [listener]
+    for _ in range(4):
+        stream = socket.socket()
+        stream.setblocking(False)
+        stream.connect_ex(listener.getsockname())
+        kept.append(stream)
+    return listener.getsockname()[1], kept
+
+
 def make_certificate(directory):
-    """A self-signed certificate for 127.0.0.1 and localhost, with its key."""
+    """A self-signed certificate for 127.0.0.1 and store.invalid, but not for localhost, with its key."""
     certificate, key = os.path.join(directory, "cert.pem"), os.path.join(directory, "key.pem")
     subprocess.run(
         "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 3650".split()
-        + ["-subj", "/CN=weather", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost,DNS:store.invalid"]
+        + ["-subj", "/CN=weather", "-addext", "subjectAltName=IP:127.0.0.1,DNS:store.invalid"]
         + ["-out", certificate, "-keyout", key],
         check=True,
         stdin=subprocess.DEVNULL,
@@ -397,7 +411,8 @@ def main():
     directory = tempfile.mkdtemp(prefix="weather-")
     try:
         certificate, context = make_certificate(directory)
-        announce("ready", listen(None), listen(context), certificate)
+        full_port, kept = listen_full()
+        announce("ready", listen(None), listen(context), full_port, certificate)
         while sys.stdin.buffer.read(4096):
             pass
     finally:
