@@ -10,7 +10,9 @@ enum Correction: Hashable, Sendable {
   /// Its credentials, which were these.
   case credentials(Identity)
 
-  /// 5 minutes: stores allow 15 and clocks that are kept by the network are off by less than 1 s, so
+  /// 5 minutes.
+  ///
+  /// Stores allow 15 and clocks that are kept by the network are off by less than 1 s, so
   /// this is neither noise nor too late. Source: Amazon S3 API Reference, "RequestTimeTooSkewed".
   private static let clockErrorMin = Duration.seconds(300)
 

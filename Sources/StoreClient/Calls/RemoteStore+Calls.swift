@@ -56,7 +56,7 @@ extension RemoteStore {
 
   /// Sends `request` until it succeeds and returns the answer with its document.
   ///
-  /// - Parameter read: makes the answer into a value; what it throws is a failed try.
+  /// `read` makes the answer into a value; what it throws is a failed try.
   func call<Answer: Sendable>(
     _ request: WireRequest,
     body: BodySource? = nil,

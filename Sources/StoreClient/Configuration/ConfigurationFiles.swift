@@ -33,8 +33,7 @@ package struct ConfigurationFiles: Sendable {
 
   /// Reads the profile of this name.
   ///
-  /// - Parameters:
-  ///   - name: the profile's name; nil is the one called `default`.
+  /// - Parameter name: the profile's name; nil is the one called `default`.
   /// - Returns: what the files say of it; an empty profile if there is no `default`.
   /// - Throws: if a file can't be read, or a profile that was asked for by name is in neither.
   package func profile(named name: String?) async throws(ConfigurationError) -> ConfigurationProfile

@@ -88,6 +88,13 @@ struct CredentialFields {
   }
 }
 
+extension CredentialFields: CustomStringConvertible, CustomReflectable {
+  /// Nothing of the fields: whatever prints a provider must not print them.
+  var description: String { "credentials" }
+
+  var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 extension String? {
   /// The text, or nil if there is none in it.
   var nonEmpty: String? {

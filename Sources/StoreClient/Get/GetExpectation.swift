@@ -35,6 +35,13 @@ struct GetExpectation: Sendable {
       if let objection = objection(to: metadata, head) { return .refuse(objection) }
       return .take(metadata)
     } catch {
+      var error = error
+      let tag = head.fields["ETag"].map { ETag($0) }
+      if error.kind == .preconditionFailed, tag == nil || tag == request.ifMatch {
+        // The same version in another size, or no version at all, is no change but some proxy's
+        // own page.
+        error.kind = .invalidAnswer
+      }
       return .refuse(error)
     }
   }

@@ -21,8 +21,8 @@ extension RemoteStore {
   /// In doubt is a call of which some try may have been done although no answer said so: a later
   /// try then may find the first one's work, and be refused for it.
   ///
-  /// - Parameter settle: returns the answer if the store shows that the work is done and that it is
-  ///   ours, else nil. The failure then stands: nothing is taken for done on a guess.
+  /// `settle` returns the answer if the store shows that the work is done and that it is
+  /// ours, else nil. The failure then stands: nothing is taken for done on a guess.
   @discardableResult
   func write<Answer: Sendable>(
     _ wire: WireRequest,

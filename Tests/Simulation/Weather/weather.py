@@ -180,6 +180,23 @@ def broken_script(connection, request):
     return connection.end(request.query.get("then", "close"), request)
 
 
+def dropping_script(connection, request):
+    """An object of 100,000 bytes whose connection is reset after 30,000 bytes of each answer."""
+    size = 100000
+    low, high = request.fields.get("range", "bytes=0-").removeprefix("bytes=").split("-")
+    first, last = int(low), int(high or size - 1)
+    connection.head(
+        206, last - first + 1, 'ETag: "weather"', "Content-Range: bytes %d-%d/%d" % (first, last, size)
+    )
+    for piece in pattern(first, min(last - first + 1, 30000)):
+        connection.send(piece)
+    if last - first + 1 <= 30000:
+        return True
+    # What has been sent must have been read, or the reset takes it along.
+    time.sleep(0.05)
+    return connection.reset()
+
+
 def silent_script(connection, request):
     """Never answers; `then` says how the silence ends."""
     return connection.end(request.query.get("then", "stall"), request)
@@ -305,6 +322,7 @@ def busy_script(connection, request):
 SCRIPTS = {
     "/bytes": bytes_script,
     "/broken": broken_script,
+    "/dropping": dropping_script,
     "/silent": silent_script,
     "/longer": longer_script,
     "/trickle": trickle_script,
