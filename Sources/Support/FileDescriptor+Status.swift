@@ -10,6 +10,14 @@ extension FileDescriptor {
     return Disk.Status(status)
   }
 
+  /// Returns the bytes of a range; fewer than asked only at the end of the file.
+  package func bytes(_ range: ByteRange) throws(DiskFailure) -> [UInt8] {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: range.count, alignment: 16)
+    defer { buffer.deallocate() }
+    let count = try read(into: buffer, at: range.lowerBound)
+    return Array(buffer[..<count])
+  }
+
   /// Asks the kernel to start writing a range back, without waiting until it is done.
   ///
   /// A hint: that it failed changes nothing. It may block while the disk's queue is full.

@@ -104,8 +104,14 @@ extension Download {
     observer.downloadWasRefused(self, failure)
   }
 
-  /// The disk refused bytes a moment ago.
-  var isDiskRefusing: Bool {
+  /// Keeps nothing more for a while: the disk has no room; readers get their bytes from memory.
+  package func pauseKeeping() {
+    let retry = environment.time.now + settings.diskRetryDelay
+    state.withLock { $0.diskRetry = retry }
+  }
+
+  /// The disk refused bytes a moment ago, or has no room for more.
+  package var isKeepingPaused: Bool {
     guard settings.readsUncached, let retry = state.withLock({ $0.diskRetry }) else {
       return false
     }

@@ -80,7 +80,7 @@ package final class Download: CachedObject {
     if let start = startWithoutWaiting(range) { return start }
     let id = waits.add(makeWaiter())
     environment.metrics.read(range.count, isHit: false)
-    if isDiskRefusing {
+    if isKeepingPaused {
       fetchUncached(id, range)
     } else {
       run(
@@ -94,7 +94,7 @@ package final class Download: CachedObject {
   }
 
   package func prefetch(_ plan: FetchPlan) {
-    guard !isDiskRefusing else { return }
+    guard !isKeepingPaused else { return }
     run(
       state.withLock { state in
         state.isClosed ? [] : state.machine.wanted(ahead: plan.demand + plan.ahead)

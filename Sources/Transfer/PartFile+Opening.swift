@@ -12,6 +12,29 @@ extension PartFile {
     return unitSize
   }
 
+  /// Bytes that a part file's checkpoint lists, without opening it for use; 0 if there is none or it is not
+  /// that of `identity`.
+  package static func recordedByteCount(at paths: Paths, identity: CheckpointIdentity) -> Int {
+    guard let path = paths.checkpoint, let text = try? checkpointText(at: path),
+      let dataSize = try? dataSize(at: paths.data),
+      let checkpoint = try? parse(text, identity, dataSize: dataSize)
+    else { return 0 }
+    return checkpoint.recorded.byteCount
+  }
+
+  /// Returns true if a part file's checkpoint is of another version of the format.
+  package static func hasUnknownFormat(_ paths: Paths) -> Bool {
+    guard let path = paths.checkpoint, let text = try? checkpointText(at: path) else {
+      return false
+    }
+    do throws(Checkpoint.ParseError) {
+      _ = try Checkpoint(parsing: text, dataSize: 0)
+    } catch {
+      if case .unknownVersion = error { return true }
+    }
+    return false
+  }
+
   /// The text of a checkpoint; nil if there is none.
   static func checkpointText(at path: String) throws -> [UInt8]? {
     guard let status = try Disk.status(of: path) else { return nil }
@@ -19,9 +42,7 @@ extension PartFile {
     let file = try openOwn(path, [.read])
     let size = try file.size()
     guard size <= checkpointSizeMax else { throw OpenError.damaged("it is too large") }
-    return try [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
-      count = try file.read(into: UnsafeMutableRawBufferPointer(buffer), at: 0)
-    }
+    return try file.bytes(ByteRange(0, size))
   }
 
   /// Reads a text that must belong to `identity`.
