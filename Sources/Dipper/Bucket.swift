@@ -99,3 +99,26 @@ public final class Bucket: Sendable {
     }
   }
 }
+
+extension Bucket {
+  /// Checks that the bucket exists and may be read.
+  ///
+  /// - Parameters:
+  ///   - deadline: how long that may take.
+  ///   - retryCountMax: how often it is tried again; nil leaves it to the deadline.
+  /// - Throws: `DipperError` with the store's reason.
+  public func probe(
+    deadline: Duration = .seconds(60),
+    retryCountMax: Int? = nil
+  ) async throws(DipperError) {
+    let context = RequestContext(
+      deadline: SystemClock().now + deadline,
+      retryCountMax: retryCountMax
+    )
+    do throws(StoreError) {
+      try await store.probe(context: context)
+    } catch {
+      throw DipperError(error)
+    }
+  }
+}

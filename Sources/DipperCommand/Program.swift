@@ -23,7 +23,13 @@ struct Program {
       try perform()
       return .done
     } catch {
-      if let sentence = error.sentence { Console.complain(sentence) }
+      if let sentence = error.sentence {
+        if report.isBackground {
+          report.failed(code: error.code, sentence)
+        } else {
+          Console.complain(sentence)
+        }
+      }
       return error.code
     }
   }

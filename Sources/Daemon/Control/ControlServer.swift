@@ -15,7 +15,7 @@ package final class ControlServer: Sendable {
   private let listener: FileDescriptor
   private let handler: Handler
   private let log: Log
-  private let connectionCount = Lock(0)
+  private let connectionCount = Monitor(0)
 
   // More than that is nobody's honest wish.
   private static let connectionCountMax = 16
@@ -68,6 +68,16 @@ package final class ControlServer: Sendable {
     LocalSocket.shutDown(listener)
   }
 
+  /// Removes the socket and returns when the last answers are out, or after a moment.
+  package func finish() {
+    stop()
+    let end = SystemClock().now + .seconds(2)
+    connectionCount.wait { count, deadline in
+      deadline = end.nanoseconds
+      return count == 0 || SystemClock().now >= end ? () : nil
+    }
+  }
+
   private func take(_ connection: FileDescriptor) {
     guard let user = try? LocalSocket.peerUser(of: connection), user == geteuid() || user == 0
     else {
@@ -82,7 +92,7 @@ package final class ControlServer: Sendable {
     guard isAllowed else { return }
     Thread.start("dipper-control") { [self] in
       serve(connection)
-      connectionCount.withLock { $0 -= 1 }
+      connectionCount.withLock(wakingAll: true) { $0 -= 1 }
     }
   }
 
