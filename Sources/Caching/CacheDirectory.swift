@@ -34,6 +34,8 @@ final class CacheDirectory: Sendable {
   ///   - root: the directory of all caches.
   ///   - storeName: what the cached bytes belong to: scheme, endpoint and bucket.
   ///   - holder: what this process does, for whoever comes second.
+  /// - Returns: the directory, locked.
+  /// - Throws: `CacheError` if it is refused or in use.
   static func open(
     root: String,
     storeName: String,
@@ -44,7 +46,7 @@ final class CacheDirectory: Sendable {
     do {
       try makeParents(of: root)
       for directory in [root, path] {
-        try Disk.createDirectory(directory)
+        if try Disk.status(of: directory) == nil { try Disk.createDirectory(directory) }
         try check(directory)
       }
       let lock = try LockFile.acquire(path + "/lock", holder: holder)
@@ -96,9 +98,8 @@ final class CacheDirectory: Sendable {
     try? Disk.removeDirectory(objects + "/" + id.keyPath)
   }
 
-  /// Moves something below `objects` out of the way, and drops the oldest of what lies there.
-  ///
-  /// - Parameter name: the path below `objects`.
+  /// Moves what has the path `name` below `objects` out of the way, and drops the oldest of what
+  /// lies there.
   func setAside(_ name: String) throws(DiskFailure) {
     try Disk.createDirectory(aside)
     let short = name.split(separator: "/").map { $0.prefix(16) }.joined(separator: "-")

@@ -16,7 +16,9 @@ package final class ObjectCache: PartCache {
     package var storeName: String
     /// What this process does with it, such as `mount of s3://b on /mnt`, for whoever comes second.
     package var holder: String
-    /// Bytes on disk that the cache may take. What is open may exceed it.
+    /// Bytes on disk that the cache may take.
+    ///
+    /// What is open may exceed it.
     package var byteCountMax: Int
     /// Bytes of the file system that stay free; nil is 5 % of it, at most 1 GiB.
     package var freeByteCountMin: Int?
