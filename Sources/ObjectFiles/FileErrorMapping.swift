@@ -36,6 +36,14 @@ extension FileError {
     self.init(Self.code(of: error, subject), Self.message(of: error), cause: error)
   }
 
+  /// The same failure for a caller that was not interrupted: `EINTR` would be a signal that never
+  /// came, and programs such as `cp` would try again for ever.
+  package var uninterrupted: FileError {
+    var error = self
+    if error.code == .interrupted { error.code = .inputOutput }
+    return error
+  }
+
   private static func code(of error: StoreError, _ subject: Subject) -> Code {
     switch error.kind {
     case .notFound:

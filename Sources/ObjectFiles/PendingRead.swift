@@ -56,11 +56,8 @@ final class PendingRead: ReadWaiter {
   }
 
   func failed(_ error: FetchError) {
-    var failure = FileError(error, reading: object.version.key)
-    // A caller that was interrupted has had its EINTR; to any other it would be a signal that never
-    // came, and `cp` would try again for ever.
-    if failure.code == .interrupted { failure.code = .inputOutput }
-    take()?.fail(failure)
+    // A caller that was interrupted has had its answer.
+    take()?.fail(FileError(error, reading: object.version.key).uninterrupted)
   }
 
   private func giveUp() {
