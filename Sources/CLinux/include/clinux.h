@@ -12,3 +12,18 @@ int clinux_start_writeback(int descriptor, off_t offset, off_t count);
 void clinux_syslog(int priority, const char *line);
 /// Names the calling thread, for `ps -L`; 15 bytes at most.
 void clinux_name_thread(const char *name);
+
+/// copy_file_range(2): bytes copied by the kernel, 0 at the end of the source, or -1 with errno.
+ssize_t clinux_copy_range(int source, off_t source_offset, int target, off_t target_offset,
+                          size_t count);
+/// renameat2(2) that fails with EEXIST if the target exists; 0, or -1 with errno.
+int clinux_rename_exclusive(int source_directory, const char *source, int target_directory,
+                            const char *target);
+/// fgetxattr(2).
+ssize_t clinux_get_attribute(int descriptor, const char *name, void *value, size_t size);
+/// fsetxattr(2), whether there is one of that name or not.
+int clinux_set_attribute(int descriptor, const char *name, const void *value, size_t size);
+/// fremovexattr(2).
+int clinux_remove_attribute(int descriptor, const char *name);
+/// flistxattr(2): the names, each ended by a NUL.
+ssize_t clinux_list_attributes(int descriptor, void *names, size_t size);

@@ -1,0 +1,32 @@
+/// A point in which a store is known not to do what the contract says.
+enum Deviation: Hashable, Sendable {
+  case listsInTreeOrder
+  case refusesKeyBesideItsPrefix
+  case keepsEmptyPrefixes
+  case losesNewlines
+  case losesBackslashes
+  case ignoresCopySourceCondition
+  case ignoresCopyTargetCondition
+  case failsAfterAbort
+  case racesConditions
+
+  /// What is known of each store by name, with what it does instead, as observed.
+  static let known: [String: [Deviation: String]] = [
+    "simulated": [:],
+    "local": [
+      .refusesKeyBesideItsPrefix: "a name is either a file's or a directory's"
+    ],
+    "moto": [
+      .losesNewlines: "404 on a key with a newline (moto 5.2)",
+      .ignoresCopySourceCondition: "x-amz-copy-source-if-match is not looked at (moto 5.2)",
+      .ignoresCopyTargetCondition: "If-None-Match on a copy is not looked at (moto 5.2)",
+      .failsAfterAbort: "answers 500 to anything on an aborted upload (moto 5.2)",
+      .racesConditions: "checks and writes without a lock (moto 5.2)",
+    ],
+    "seaweedfs": [
+      .listsInTreeOrder: "lists a/b before a-b (SeaweedFS 4.48)",
+      .keepsEmptyPrefixes: "a prefix lingers after its last key (SeaweedFS 4.48)",
+      .losesBackslashes: "a key with a backslash is not listed (SeaweedFS 4.48)",
+    ],
+  ]
+}
