@@ -112,23 +112,18 @@ final class CurlDriver {
     while let (transfer, code) = multi.nextFinished() {
       count += 1
       do throws(HTTPError) {
-        guard try !startAgain(transfer) else { continue }
-        end(transfer.submission.ticket.id, transfer.outcome(code))
+        if transfer.mayStartAgain(code) {
+          // libcurl has closed the connection, so this ends with a new one at the latest.
+          multi.remove(transfer.easy)
+          try multi.add(transfer.easy)
+        } else {
+          end(transfer.submission.ticket.id, transfer.outcome(code))
+        }
       } catch {
         end(transfer.submission.ticket.id, .failure(error))
       }
     }
     return count
-  }
-
-  /// Starts a transfer over whose connection was unfit; false if it wasn't.
-  ///
-  /// libcurl has closed that connection, so this ends with a new one at the latest.
-  private func startAgain(_ transfer: CurlTransfer) throws(HTTPError) -> Bool {
-    guard transfer.needsAnotherConnection else { return false }
-    multi.remove(transfer.easy)
-    try multi.add(transfer.easy)
-    return true
   }
 
   /// Ends what is past its deadline or has not moved for too long; returns how many.
