@@ -26,7 +26,7 @@ extension S3Answers {
     }
     return WriteAnswer(
       etag: etag,
-      lastModified: document.fields.text("LastModified").flatMap(WireDate.iso8601),
+      lastModified: document.fields["LastModified"].flatMap(WireDate.iso8601),
       date: serverTime(answer),
       versionID: versionID(answer.fields)
     )

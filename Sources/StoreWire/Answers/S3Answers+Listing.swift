@@ -109,7 +109,7 @@ private struct ListingReader {
         key: key,
         etag: S3Answers.etag(record.text("ETag")),
         size: size,
-        lastModified: record.text("LastModified").flatMap(WireDate.iso8601)
+        lastModified: record["LastModified"].flatMap(WireDate.iso8601)
           ?? Timestamp(seconds: 0)
       )
     )

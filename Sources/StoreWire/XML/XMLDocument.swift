@@ -17,21 +17,21 @@ struct XMLDocument {
   ///
   /// - Throws: `XMLError` if it is not well-formed to its end or beyond a limit.
   init(_ bytes: [UInt8]) throws(XMLError) {
-    let handler = DocumentHandler()
-    try XMLParser.parse(bytes, handler: handler)
-    self = handler.document
+    self = try XMLParser.parse(bytes).document
   }
 
-  private init() {}
+  fileprivate init() {}
 
-  /// Puts a document together from its events.
-  private final class DocumentHandler: XMLHandler {
-    var document = XMLDocument()
+  /// Puts a document together from what the parser meets.
+  struct Builder {
+    /// The document so far.
+    private(set) var document = XMLDocument()
     private var names: [String] = []
     private var record = XMLFields()
     private var isRecord = false
 
-    override func started(_ name: String) {
+    /// An element begins.
+    mutating func start(_ name: String) {
       switch names.count {
       case 0: document.root = name
       case 1: isRecord = false
@@ -40,7 +40,8 @@ struct XMLDocument {
       names.append(name)
     }
 
-    override func ended(text: [UInt8]) {
+    /// The innermost open element ends; `text` is what stands between the last tag and this end.
+    mutating func end(text: [UInt8]) {
       guard let name = names.popLast() else { return }
       switch names.count {
       case 0: document.text = text

@@ -27,16 +27,15 @@ struct XMLParser: ~Copyable {
   // two threads come first. Source: libxml2 2.9, xmlInitParser.
   private static let isInitialised: Void = xmlInitParser()
 
-  /// Parses a document and tells `handler` of it.
+  /// Parses a document.
   ///
-  /// - Throws: `XMLError` if it is not well-formed to its end or beyond a limit; `handler` may
-  ///   have been told of its beginning.
-  static func parse(_ document: [UInt8], handler: XMLHandler) throws(XMLError) {
+  /// - Throws: `XMLError` if it is not well-formed to its end or beyond a limit.
+  static func parse(_ document: [UInt8]) throws(XMLError) -> XMLDocument.Builder {
     guard document.count <= WireAnswer.documentSizeMax else {
       throw XMLError("it is larger than \(WireAnswer.documentSizeMax) bytes")
     }
     let parser = try XMLParser(startOfXML(document))
-    try parser.run(handler)
+    return try parser.run()
   }
 
   /// Returns the document from its first `<`: stores send white space while they work.
@@ -71,40 +70,40 @@ struct XMLParser: ~Copyable {
     xmlCtxtUseOptions(context, Int32(options))
   }
 
-  private consuming func run(_ handler: XMLHandler) throws(XMLError) {
-    handler.stop = { [context] in xmlStopParser(context) }
-    defer { handler.stop = nil }
+  private consuming func run() throws(XMLError) -> XMLDocument.Builder {
     // The context's own handlers build a tree; these replace them.
     context.pointee.sax.pointee = Self.handlers
-    let result = withExtendedLifetime(handler) {
-      context.pointee.userData = Unmanaged.passUnretained(handler).toOpaque()
+    var events = XMLEvents(context: context)
+    let result = withUnsafeMutablePointer(to: &events) { pointer in
+      context.pointee.userData = UnsafeMutableRawPointer(pointer)
       return xmlParseDocument(context)
     }
-    if let failure = handler.failure { throw failure }
+    if let failure = events.failure { throw failure }
     guard result == 0, context.pointee.wellFormed == 1 else {
       let line = context.pointee.lastError.line
       throw XMLError("it is not well-formed near line \(line)")
     }
+    return events.builder
   }
 
-  /// The functions that libxml2 calls; each finds its handler behind the pointer.
+  /// The functions that libxml2 calls, with the pointer that `run` gave it.
   private static var handlers: xmlSAXHandler {
     var handlers = xmlSAXHandler()
     handlers.initialized = XML_SAX2_MAGIC
     handlers.startElementNs = { pointer, name, _, _, _, _, _, _, _ in
-      XMLHandler.at(pointer)?.start(name)
+      pointer.events?.pointee.start(name)
     }
     handlers.endElementNs = { pointer, _, _, _ in
-      XMLHandler.at(pointer)?.end()
+      pointer.events?.pointee.end()
     }
     handlers.characters = { pointer, start, count in
-      XMLHandler.at(pointer)?.add(UnsafeBufferPointer(start: start, count: Int(count)))
+      pointer.events?.pointee.add(UnsafeBufferPointer(start: start, count: Int(count)))
     }
     handlers.cdataBlock = { pointer, start, count in
-      XMLHandler.at(pointer)?.add(UnsafeBufferPointer(start: start, count: Int(count)))
+      pointer.events?.pointee.add(UnsafeBufferPointer(start: start, count: Int(count)))
     }
     handlers.internalSubset = { pointer, _, _, _ in
-      XMLHandler.at(pointer)?.fail("it has a document type")
+      pointer.events?.pointee.fail("it has a document type")
     }
     // Errors are told by the result; without this they go to the standard error.
     handlers.serror = { _, _ in }
@@ -117,27 +116,21 @@ struct XMLParser: ~Copyable {
   }
 }
 
-/// Is told of a document's elements and texts as they are read; made for subclassing.
-class XMLHandler {
+/// What the parser meets in a document, checked against the limits on its way to the builder.
+private struct XMLEvents {
+  let context: xmlParserCtxtPtr
+  var builder = XMLDocument.Builder()
   /// Why reading was ended early.
-  fileprivate(set) var failure: XMLError?
-  fileprivate var stop: (() -> Void)?
+  var failure: XMLError?
   private var text: [UInt8] = []
   private var depth = 0
   private var elementCount = 0
 
-  /// An element begins.
-  func started(_ name: String) {}
-
-  /// The innermost open element ends; `text` is what stands between its last tag and this end.
-  func ended(text: [UInt8]) {}
-
-  /// Returns the handler behind the pointer that libxml2 keeps for us.
-  fileprivate static func at(_ pointer: UnsafeMutableRawPointer?) -> XMLHandler? {
-    pointer.map { Unmanaged<XMLHandler>.fromOpaque($0).takeUnretainedValue() }
+  init(context: xmlParserCtxtPtr) {
+    self.context = context
   }
 
-  fileprivate func start(_ name: UnsafePointer<UInt8>?) {
+  mutating func start(_ name: UnsafePointer<UInt8>?) {
     guard failure == nil, let name else { return }
     depth += 1
     elementCount += 1
@@ -148,17 +141,18 @@ class XMLHandler {
       return fail("it has more than \(XMLParser.elementCountMax) elements")
     }
     text.removeAll(keepingCapacity: true)
-    started(String(cString: name))
+    builder.start(String(cString: name))
   }
 
-  fileprivate func end() {
+  mutating func end() {
     guard failure == nil else { return }
     depth -= 1
-    ended(text: text)
+    // A copy of its exact size; the buffer is for the next text.
+    builder.end(text: text.isEmpty ? [] : Array(text[...]))
     text.removeAll(keepingCapacity: true)
   }
 
-  fileprivate func add(_ bytes: UnsafeBufferPointer<UInt8>) {
+  mutating func add(_ bytes: UnsafeBufferPointer<UInt8>) {
     guard failure == nil else { return }
     guard text.count + bytes.count <= XMLParser.textSizeMax else {
       return fail("one of its texts is longer than \(XMLParser.textSizeMax) bytes")
@@ -166,9 +160,16 @@ class XMLHandler {
     text.append(contentsOf: bytes)
   }
 
-  fileprivate func fail(_ reason: String) {
+  mutating func fail(_ reason: String) {
     failure = failure ?? XMLError(reason)
-    stop?()
+    xmlStopParser(context)
+  }
+}
+
+extension UnsafeMutableRawPointer? {
+  /// The events behind the pointer that libxml2 keeps for us.
+  fileprivate var events: UnsafeMutablePointer<XMLEvents>? {
+    self?.assumingMemoryBound(to: XMLEvents.self)
   }
 }
 
