@@ -6,7 +6,8 @@ import Testing
 @testable import FuseBridge
 
 /// All tests with a mount, one after the other: some count descriptors and threads.
-@Suite(.serialized) enum MountTests {}
+@Suite(.serialized, .enabled(if: access("/dev/fuse", R_OK | W_OK) == 0, "no access to /dev/fuse"))
+enum MountTests {}
 
 extension MountTests {
   @Suite struct ReadingTests {
