@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,10 +40,16 @@ struct cfuse_channel {
   uint64_t agreed;
   uint64_t init_unique;
   _Atomic int state;  // an enum cfuse_state
+  pthread_mutex_t lock;
+  pthread_t loop_thread;  // with `lock` held
+  int is_looping;         // with `lock` held
 };
 
 _Static_assert(cfuse_init_parallel_dirops == FUSE_PARALLEL_DIROPS, "the protocol's number");
 _Static_assert(cfuse_init_handle_killpriv_v2 == FUSE_HANDLE_KILLPRIV_V2, "the protocol's number");
+
+// Ignored by default, so that it does no harm where nobody waits for it.
+enum { wake_signal = SIGURG };
 
 static _Thread_local int is_worker;
 
@@ -125,6 +132,7 @@ struct cfuse_channel *cfuse_channel_new(const struct fuse_lowlevel_ops *operatio
   };
   struct cfuse_channel *channel = calloc(1, sizeof *channel);
   if (channel == NULL) return NULL;
+  pthread_mutex_init(&channel->lock, NULL);
   channel->device = device;
   channel->wanted = wanted;
   channel->grave = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -147,6 +155,7 @@ struct cfuse_channel *cfuse_channel_new(const struct fuse_lowlevel_ops *operatio
 failed:;
   int saved = errno;
   if (channel->grave != -1) close(channel->grave);
+  pthread_mutex_destroy(&channel->lock);
   free(channel);
   errno = saved;
   return NULL;
@@ -162,31 +171,44 @@ uint64_t cfuse_channel_offered(const struct cfuse_channel *channel) { return cha
 
 uint64_t cfuse_channel_agreed(const struct cfuse_channel *channel) { return channel->agreed; }
 
+static void ignore_signal(int signal) { (void)signal; }
+
 int cfuse_channel_loop(struct cfuse_channel *channel, unsigned thread_max) {
   struct fuse_loop_config *config = fuse_loop_cfg_create();
   if (config == NULL) return -ENOMEM;
   // Idle threads are kept, as is the default: to start one costs more than many requests.
   fuse_loop_cfg_set_max_threads(config, thread_max);
+
+  // A handler that does nothing, and no SA_RESTART, so that the signal ends a wait.
+  struct sigaction action = {.sa_handler = ignore_signal};
+  sigaction(wake_signal, &action, NULL);
+  sigset_t wake, before;
+  sigemptyset(&wake);
+  sigaddset(&wake, wake_signal);
+  pthread_sigmask(SIG_UNBLOCK, &wake, &before);
+
+  pthread_mutex_lock(&channel->lock);
+  channel->loop_thread = pthread_self();
+  channel->is_looping = 1;
+  pthread_mutex_unlock(&channel->lock);
   int failure = fuse_session_loop_mt(channel->session, config);
+  pthread_mutex_lock(&channel->lock);
+  channel->is_looping = 0;
+  pthread_mutex_unlock(&channel->lock);
+
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
   fuse_loop_cfg_destroy(config);
   return failure;
 }
 
-void cfuse_channel_exit(struct cfuse_channel *channel) {
-  fuse_session_exit(channel->session);
-  // The threads that wait in read(2) don't see that. So the kernel is asked for no bytes of the
-  // root's page cache: its answer comes down the device like a request, wakes one of the threads,
-  // and that one ends the loop. It works where there is no path to the mount any more, and needs
-  // neither a signal nor a privilege. Should it fail, the connection is gone and the loop with it,
-  // or INIT has yet to come and wakes the thread.
-  struct fuse_notify_retrieve_out question = {.nodeid = FUSE_ROOT_ID};
-  struct fuse_out_header header = {
-      .len = sizeof header + sizeof question,
-      .error = FUSE_NOTIFY_RETRIEVE,
-  };
-  struct iovec parts[] = {{&header, sizeof header}, {&question, sizeof question}};
-  ssize_t sent = writev(channel->device, parts, 2);
-  (void)sent;
+void cfuse_channel_exit(struct cfuse_channel *channel) { fuse_session_exit(channel->session); }
+
+int cfuse_channel_nudge(struct cfuse_channel *channel) {
+  pthread_mutex_lock(&channel->lock);
+  int is_looping = channel->is_looping;
+  if (is_looping) pthread_kill(channel->loop_thread, wake_signal);
+  pthread_mutex_unlock(&channel->lock);
+  return is_looping;
 }
 
 void cfuse_channel_close(struct cfuse_channel *channel) {
@@ -201,6 +223,7 @@ void cfuse_channel_close(struct cfuse_channel *channel) {
 void cfuse_channel_free(struct cfuse_channel *channel) {
   if (channel->grave != -1) close(channel->grave);
   fuse_session_destroy(channel->session);  // closes the device
+  pthread_mutex_destroy(&channel->lock);
   free(channel);
 }
 

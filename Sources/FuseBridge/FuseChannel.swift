@@ -74,9 +74,18 @@ final class FuseChannel: ReplyPort, @unchecked Sendable {
     cfuse_channel_loop(session, UInt32(clamping: max(1, options.threadCountMax)))
   }
 
-  /// Ends the loop.
+  /// Ends the loop, soon.
   func exit() {
     cfuse_channel_exit(session)
+    guard cfuse_channel_nudge(session) != 0 else { return }
+    // On a thread of its own, because the caller may be one that the loop waits for.
+    Thread.start("dipper-exit") { [self] in
+      var pause: UInt32 = 1000
+      while cfuse_channel_nudge(session) != 0 {
+        usleep(pause)
+        pause = min(pause * 2, 100_000)
+      }
+    }
   }
 
   /// Ends the connection; what is answered from now on is dropped.

@@ -67,9 +67,9 @@ package final class FuseSession: Sendable {
     self.whenReady = whenReady
   }
 
-  /// Mounts. Call it once.
+  /// Mounts.
   ///
-  /// Whoever touches the mount waits until `run`.
+  /// Call it once. Whoever touches the mount waits until `run`.
   package func mount() throws(MountError) {
     guard case .created = phase.withLock({ $0 }) else {
       throw MountError(.alreadyMounted, "\(path) has been mounted by this session before")
@@ -164,7 +164,9 @@ package final class FuseSession: Sendable {
   }
 
   /// Severs the connection, so that nobody waits for an answer, then removes the mount if it is
-  /// still there. In this order, because unmounting may have to wait for an answer.
+  /// still there.
+  ///
+  /// In this order, because unmounting may have to wait for an answer.
   private func finish(_ mount: Mount) {
     mount.channel.sever()
     if isInPlace(mount) { try? mount.mounter.unmount(lazily: true) }

@@ -38,7 +38,7 @@ extension Mounter {
     case EACCES, EPERM:
       MountError(
         .deviceNotPermitted,
-        "/dev/fuse may not be opened: \(errnoDescription(number)); check its permissions, or give the container --device /dev/fuse"
+        "/dev/fuse may not be opened: \(errnoDescription(number)); let its permissions be 0666, or give the container --device /dev/fuse"
       )
     default:
       MountError(.refused, "can't open /dev/fuse: \(errnoDescription(number))")

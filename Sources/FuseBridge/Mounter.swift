@@ -129,7 +129,8 @@ struct Mounter: Sendable {
     _ path: String,
     _ options: MountOptions
   ) throws(MountError) {
-    guard access("/dev/fuse", F_OK) == 0 else { throw deviceFailure(errno) }
+    // fusermount3 opens it with the user's rights.
+    guard access("/dev/fuse", R_OK | W_OK) == 0 else { throw deviceFailure(errno) }
     guard access(path, W_OK) == 0 else { throw mountpointFailure(path, errno) }
     let configuration = String(decoding: contents(of: "/etc/fuse.conf"), as: UTF8.self)
     if options.allowsOther, !FuseConfiguration(text: configuration).allowsOther {

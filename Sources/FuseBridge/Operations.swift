@@ -8,7 +8,9 @@ internal import Glibc
 /// `fuse_file_info`) is libfuse's and valid only during the call, so it is copied first. C calls
 /// them, so none can capture anything: the channel comes from the request.
 enum Operations {
-  /// The table. What is not in it answers `ENOSYS`, which the kernel remembers and emulates: lseek,
+  /// The table.
+  ///
+  /// What is not in it answers `ENOSYS`, which the kernel remembers and emulates: lseek,
   /// access (`default_permissions`), flush and fsync (nothing is unwritten), locks, poll, ioctl.
   static func table() -> fuse_lowlevel_ops {
     var table = fuse_lowlevel_ops()
@@ -150,7 +152,9 @@ enum Operations {
   }
 }
 
-/// Answers `EROFS`. Not a static method, which would capture its type.
+/// Answers `EROFS`.
+///
+/// Not a static method, which would capture its type.
 private func refuse(_ raw: fuse_req_t?) {
   guard let raw else { return }
   fuse_reply_err(raw, EROFS)

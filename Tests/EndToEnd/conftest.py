@@ -24,6 +24,14 @@ SERVERS = dict(
 )
 TTL = 1
 
+# The program under test and the second client use the servers' credentials, and nothing of the
+# machine's own.
+for name in [name for name in os.environ if name.startswith("AWS_")]:
+    del os.environ[name]
+os.environ["AWS_ACCESS_KEY_ID"] = os.environ.get("DIPPER_TEST_ACCESS_KEY", "")
+os.environ["AWS_SECRET_ACCESS_KEY"] = os.environ.get("DIPPER_TEST_SECRET_KEY", "")
+os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
+
 
 def pytest_configure():
     if not SERVERS:

@@ -1,5 +1,6 @@
 import Core
 import HTTP
+import Simulation
 import StoreClient
 import Support
 import Testing
@@ -12,7 +13,7 @@ import Testing
     let bench = try Bench([
       object.part(100..<300).cut(after: 70, kind), object.part(170..<300),
     ])
-    let sink = CollectingSink(start: 100)
+    let sink = CollectingSink()
     let answer = try await bench.store.get(
       object.get(100..<300),
       into: sink,
@@ -168,7 +169,7 @@ import Testing
           let answer = object.part(for: request).cut(after: 200)
           return index % period == period - 1 ? fault(answer) : answer
         }
-        let sink = CollectingSink(start: 1)
+        let sink = CollectingSink()
         _ = try await bench.store.get(
           object.get(1..<999),
           into: sink,

@@ -1,5 +1,6 @@
 import Core
 import HTTP
+import Simulation
 import StoreClient
 import Support
 import Testing
@@ -9,7 +10,7 @@ import Testing
 
   @Test func rangeArrivesInOneRequest() async throws {
     let bench = try Bench([object.part(100..<300)])
-    let sink = CollectingSink(start: 100)
+    let sink = CollectingSink()
     let answer = try await bench.store.get(
       object.get(100..<300),
       into: sink,
@@ -99,7 +100,7 @@ import Testing
   func hostileHeadGivesNoByte(_ index: Int) async throws {
     let (name, answer) = Self.hostileAnswers[index]
     let bench = try Bench([answer])
-    let sink = CollectingSink(start: 100)
+    let sink = CollectingSink()
     let error = await Bench.failure { () throws(StoreError) in
       try await bench.store.get(object.get(100..<300), into: sink, context: bench.context())
     }
@@ -116,7 +117,7 @@ import Testing
   func hostileHeadIsForgivenOnce(_ index: Int) async throws {
     let (name, answer) = Self.hostileAnswers[index]
     let bench = try Bench([answer, object.part(100..<300)])
-    let sink = CollectingSink(start: 100)
+    let sink = CollectingSink()
     let got = try await bench.store.get(object.get(100..<300), into: sink, context: bench.context())
     #expect(sink.bytes == Array(object.bytes[100..<300]), "\(name)")
     #expect(got.retryCount == 1)
@@ -127,7 +128,7 @@ import Testing
     let error = await Bench.failure { () throws(StoreError) in
       try await bench.store.get(
         object.get(100..<300),
-        into: CollectingSink(start: 100),
+        into: CollectingSink(),
         context: bench.context(100_000)
       )
     }
@@ -137,7 +138,7 @@ import Testing
 
   @Test func ignoredIfMatchIsFoundByTheTag() async throws {
     let bench = try Bench([object.part(100..<300, etag: "\"v2\"")])
-    let sink = CollectingSink(start: 100)
+    let sink = CollectingSink()
     let error = await Bench.failure { () throws(StoreError) in
       try await bench.store.get(object.get(100..<300), into: sink, context: bench.context())
     }
@@ -148,7 +149,7 @@ import Testing
 
   @Test func wrongTotalGivesNoByte() async throws {
     let bench = try Bench([object.part(100..<300, total: 1001)])
-    let sink = CollectingSink(start: 100)
+    let sink = CollectingSink()
     let error = await Bench.failure { () throws(StoreError) in
       try await bench.store.get(object.get(100..<300), into: sink, context: bench.context())
     }
@@ -161,7 +162,7 @@ import Testing
     answer.fields["Content-Length"] = nil
     answer.body += [1, 2, 3]
     let bench = try Bench([answer])
-    let sink = CollectingSink(start: 100)
+    let sink = CollectingSink()
     let error = await Bench.failure { () throws(StoreError) in
       try await bench.store.get(object.get(100..<300), into: sink, context: bench.context())
     }
@@ -203,7 +204,7 @@ import Testing
 
   @Test func refusingSinkEndsTheReadWithItsErrno() async throws {
     let bench = try Bench([object.part(0..<1000)])
-    let sink = CollectingSink(failsAfter: 50)
+    let sink = CollectingSink(refusesAfter: 50)
     let error = await Bench.failure { () throws(StoreError) in
       try await bench.store.get(object.get(0..<1000), into: sink, context: bench.context())
     }

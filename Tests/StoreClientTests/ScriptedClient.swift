@@ -133,38 +133,3 @@ final class ScriptedClient: HTTPClient {
     }
   }
 }
-
-/// Keeps what it is given and checks that it comes without a gap or an overlap.
-final class CollectingSink: BodySink {
-  private struct State {
-    var bytes: [UInt8] = []
-    var isContiguous = true
-  }
-
-  private let start: Int
-  private let failsAfter: Int?
-  private let state = Lock(State())
-
-  /// A sink for bytes from `start` on; it refuses once it has `failsAfter` bytes.
-  init(start: Int = 0, failsAfter: Int? = nil) {
-    self.start = start
-    self.failsAfter = failsAfter
-  }
-
-  var bytes: [UInt8] { state.withLock { $0.bytes } }
-  var isContiguous: Bool { state.withLock { $0.isContiguous } }
-
-  func receive(_ bytes: RawSpan, at offset: Int) throws(DiskFailure) {
-    var copy: [UInt8] = []
-    for index in 0..<bytes.byteCount {
-      copy.append(bytes.unsafeLoad(fromByteOffset: index, as: UInt8.self))
-    }
-    try state.withLock { (state) throws(DiskFailure) in
-      if let failsAfter, state.bytes.count >= failsAfter {
-        throw DiskFailure(errno: 28, action: "write", reason: "no space left")
-      }
-      if offset != start + state.bytes.count { state.isContiguous = false }
-      state.bytes += copy
-    }
-  }
-}
