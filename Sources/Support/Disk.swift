@@ -132,6 +132,25 @@ package enum Disk {
     try retrying("touch \(path)") { utimensat(AT_FDCWD, path, nil, AT_SYMLINK_NOFOLLOW) }
   }
 
+  /// Sets a file's permission bits.
+  package static func setPermissions(of path: String, _ bits: UInt32) throws(DiskFailure) {
+    try retrying("change the permissions of \(path)") { chmod(path, bits) }
+  }
+
+  /// The permission bits that this process's new files don't get; 0o022 if the kernel doesn't say.
+  ///
+  /// Read from /proc, because umask(2) can only be asked by changing it for every thread.
+  package static var creationMask: UInt32 {
+    // Source: proc(5), "/proc/pid/status": the field Umask, in octal, since Linux 4.7.
+    let file = try? FileDescriptor.open("/proc/self/status", [.read])
+    let text = (try? file?.bytes(ByteRange(0, 4096))) ?? []
+    for line in text.split(separator: UInt8(ascii: "\n")) where line.starts(with: "Umask:".utf8) {
+      let digits = line.drop { !(UInt8(ascii: "0")...UInt8(ascii: "7")).contains($0) }
+      return UInt32(String(decoding: digits, as: UTF8.self), radix: 8) ?? 0o022
+    }
+    return 0o022
+  }
+
   /// Space of the file system that holds `path`, in bytes.
   package static func space(
     at path: String

@@ -114,13 +114,20 @@ package final class Download: CachedObject {
 
   /// Ends all flights, records what they brought, tells those who wait, and returns when it is done.
   package func close() async {
+    stop()
+    await settled()
+  }
+
+  /// Ends all flights and tells those who wait; what arrived is recorded soon.
+  ///
+  /// Bytes that are not on disk can't be read any more.
+  package func stop() {
     let (actions, fetches) = state.withLock { state in
       state.isClosed = true
       return (state.machine.closed(), Array(state.memoryFetches.values))
     }
     run(actions)
     for fetch in fetches { fetch.cancel() }
-    await settled()
   }
 
   /// Returns when no flight is under way and all that arrived is recorded.

@@ -7,13 +7,19 @@ import Transfer
 struct Workbench {
   let directory: TestDirectory
   let store: SimulatedStore
-  let faults = FaultPlan()
+  let faults: FaultPlan
   let content: SimulatedContent
   let version: ObjectVersion
   let environment: TransferEnvironment
   let budget = MemoryBudget(limit: 64 << 20)
 
-  init(size: Int, chunkSize: Int = 16 << 10, parallel: Int = 4) throws {
+  init(
+    size: Int,
+    chunkSize: Int = 16 << 10,
+    parallel: Int = 4,
+    faults: FaultPlan = FaultPlan()
+  ) throws {
+    self.faults = faults
     directory = try TestDirectory()
     var behaviour = SimulatedStore.Behaviour()
     behaviour.bodyChunkSize = chunkSize
@@ -56,13 +62,14 @@ struct Workbench {
 
 /// Waits until `condition` holds.
 ///
-/// - Returns: false if it does not within ten seconds.
+/// - Returns: false if it does not within a minute.
 func eventually(_ condition: () -> Bool) async -> Bool {
   let clock = SystemClock()
-  let deadline = clock.now + .seconds(10)
+  let deadline = clock.now + .seconds(60)
   while !condition() {
     guard clock.now < deadline else { return false }
-    await Task.yield()
+    // A pause between two looks, so that those who are waited for get the few threads there are.
+    try? await Task.sleep(for: .milliseconds(2))
   }
   return true
 }
