@@ -32,12 +32,22 @@ public final class Bucket: Sendable {
   package let store: any ObjectStore
   /// What tells this bucket from every other one, wherever it is.
   package let location: String
+  let metrics: Metrics
+  let log: Log
 
   /// Creates a bucket on a store.
-  package init(_ url: BucketURL, store: any ObjectStore, location: String) {
+  package init(
+    _ url: BucketURL,
+    store: any ObjectStore,
+    location: String,
+    metrics: Metrics = Metrics(),
+    log: Log = Log()
+  ) {
     self.url = url
     self.store = store
     self.location = location
+    self.metrics = metrics
+    self.log = log
   }
 
   /// Finds out how to reach a bucket; nothing is sent yet.
@@ -68,7 +78,7 @@ public final class Bucket: Sendable {
     switch url.scheme {
     case .file:
       let store = LocalStore(directory: url.bucket)
-      return Bucket(url, store: store, location: store.name)
+      return Bucket(url, store: store, location: store.name, metrics: metrics, log: log)
     case .tos:
       throw DipperError(
         .unsupported,
@@ -92,7 +102,7 @@ public final class Bucket: Sendable {
           metrics: metrics,
           log: log
         )
-        return Bucket(url, store: store, location: store.location)
+        return Bucket(url, store: store, location: store.location, metrics: metrics, log: log)
       } catch {
         throw DipperError(error.kind == .invalidRequest ? .invalid : .failed, error.message)
       }

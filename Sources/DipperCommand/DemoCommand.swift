@@ -63,15 +63,17 @@ struct DemoCommand {
       }
       return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
+    let path: String
     do throws(UsageError) {
-      let path = ProcessEnvironment.absolute(try operand.path(named: "MOUNTPOINT"))
-      guard mkdir(path, 0o755) == 0 || errno == EEXIST || errno == ENOTCONN else {
-        throw Failure("\(path) can't be made: \(errnoDescription(errno))")
-      }
-      return path
+      path = ProcessEnvironment.absolute(try operand.path(named: "MOUNTPOINT"))
     } catch {
       throw Failure(error.message, code: .usage)
     }
+    // A dead mount is there too, and is cleared later.
+    guard mkdir(path, 0o755) == 0 || errno == EEXIST || errno == ENOTCONN else {
+      throw Failure("\(path) can't be made: \(errnoDescription(errno))")
+    }
+    return path
   }
 
   /// Mounts as `dipper mount` with these words would.

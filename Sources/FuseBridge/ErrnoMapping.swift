@@ -30,33 +30,4 @@ extension FileError.Code {
     case .noMemory: ENOMEM
     }
   }
-
-  /// The errno's name as in errno.h, for documents and `status`.
-  package var errnoName: String {
-    switch self {
-    case .notFound: "ENOENT"
-    case .accessDenied: "EACCES"
-    case .notPermitted: "EPERM"
-    case .stale: "ESTALE"
-    case .exists: "EEXIST"
-    case .timedOut: "ETIMEDOUT"
-    case .inputOutput: "EIO"
-    case .noSpace: "ENOSPC"
-    case .notSupported: "ENOTSUP"
-    case .notImplemented: "ENOSYS"
-    case .readOnly: "EROFS"
-    case .nameTooLong: "ENAMETOOLONG"
-    case .isDirectory: "EISDIR"
-    case .notDirectory: "ENOTDIR"
-    case .notEmpty: "ENOTEMPTY"
-    case .interrupted: "EINTR"
-    case .tooLarge: "EFBIG"
-    case .invalid: "EINVAL"
-    case .noAttribute: "ENODATA"
-    case .attributeTooLarge: "E2BIG"
-    case .badHandle: "EBADF"
-    case .crossDevice: "EXDEV"
-    case .noMemory: "ENOMEM"
-    }
-  }
 }
