@@ -64,7 +64,7 @@ private struct HMACAlgorithm: @unchecked Sendable {
   // Source: OpenSSL 3.0 manual, EVP_MAC(3), OSSL_PARAM(3), crypto(7).
   /// OpenSSL's algorithm; nil if there is none.
   let pointer: OpaquePointer?
-  /// `digest` = `SHA256`. A parameter keeps the addresses of both texts.
+  /// The choice of SHA-256; a parameter keeps the addresses of its two texts.
   let parameters: UnsafePointer<OSSL_PARAM>
 
   static let shared = HMACAlgorithm()
