@@ -2,38 +2,51 @@ import Testing
 
 @testable import StoreWire
 
-@Suite struct XMLReaderTests {
-  private func events(_ text: String) throws -> [XMLReader.Event] {
-    try events(Array(text.utf8))
+@Suite struct XMLDocumentTests {
+  private func read(_ text: String) throws -> XMLDocument {
+    try XMLDocument(Array(text.utf8))
   }
 
-  private func events(_ bytes: [UInt8]) throws -> [XMLReader.Event] {
-    var reader = try XMLReader(bytes)
-    var events: [XMLReader.Event] = []
-    while let event = try reader.next() { events.append(event) }
-    return events
-  }
-
-  private func text(of element: String) throws -> String {
-    let pieces = try events("<a>\(element)</a>").flatMap { event -> [UInt8] in
-      if case .text(let piece) = event { piece } else { [] }
+  /// The document in one line, to compare.
+  private func shown(_ text: String) throws -> String {
+    func shown(_ fields: XMLFields) -> String {
+      fields.fields.map { "\($0.name)=\(String(decoding: $0.text, as: UTF8.self))" }
+        .joined(separator: ",")
     }
-    return String(decoding: pieces, as: UTF8.self)
+    let document = try read(text)
+    return "\(document.root): \(shown(document.fields)); "
+      + document.records.map { "\($0.name){\(shown($0.fields))}" }.joined(separator: ",")
   }
 
-  @Test func elementsBeginAndEndInOrder() throws {
-    let expected: [XMLReader.Event] = [
-      .start("a"), .start("b"), .end, .start("c"), .text(Array("x".utf8)), .end, .end,
-    ]
-    #expect(try events("<a><b/><c>x</c></a>") == expected)
-    #expect(try events("\u{FEFF}<?xml version='1.0'?><a><b></b><c>x</c></a>\n") == expected)
-    #expect(try events("<!-- <!DOCTYPE --><?p <!D ?><a><b/><c>x</c></a><!-- -->") == expected)
+  private func text(of content: String) throws -> String {
+    String(decoding: try read("<a>\(content)</a>").text, as: UTF8.self)
+  }
+
+  @Test func documentsHaveFieldsAndRecordsInOrder() throws {
+    #expect(
+      try shown(
+        "<r>\n <x>1</x><rec><k>a</k><deep><k>no</k></deep><k>b</k></rec><y/><rec><k/></rec></r>\n"
+      ) == "r: x=1,y=; rec{k=a,deep=,k=b},rec{k=}"
+    )
+    let document = try read("<r><x>1</x><y/></r>")
+    #expect(document.fields.text("x") == "1")
+    #expect(document.fields.text("y") == "")
+    #expect(document.fields.text("z") == nil)
+    #expect(document.fields["x"] == [0x31])
+  }
+
+  @Test func whatStandsAroundTheRootDoesNotMatter() throws {
+    let expected = "a: b=x; "
+    #expect(try shown("<a><b>x</b></a>") == expected)
+    #expect(try shown("\u{FEFF}<?xml version='1.0'?><a><b>x</b></a>\n") == expected)
+    #expect(try shown("<!-- <!DOCTYPE --><?p <!D ?><a><b>x</b></a><!-- -->") == expected)
+    #expect(try shown(" \r\n\t<?xml version='1.0'?>\n\n<a><b>x</b></a>") == expected)
   }
 
   @Test func namespacesAndAttributesArePassedOver() throws {
     #expect(
-      try events("<s:a xmlns:s='http://s3' xmlns='urn:x'><s:b n='1'/></s:a>")
-        == [.start("a"), .start("b"), .end, .end]
+      try shown("<s:a xmlns:s='http://s3' xmlns='urn:x'><s:b n='1'>x</s:b><c/></s:a>")
+        == "a: b=x,c=; "
     )
   }
 
@@ -54,33 +67,35 @@ import Testing
     "<?xml version=\"1.0\" encoding=\"nonsense", "<!-- never ends",
   ])
   func whatIsNotWellFormedIsRefused(_ text: String) {
-    #expect(throws: XMLError.self) { try events(text) }
+    #expect(throws: XMLError.self) { try read(text) }
   }
 
   @Test func everyTruncationIsRefused() throws {
     let whole = Array(
       "<?xml version='1.0'?><a x='1'><b>te&amp;xt</b><![CDATA[c]]><d/></a>".utf8
     )
-    _ = try events(whole)
+    _ = try XMLDocument(whole)
     for count in 0..<whole.count {
-      #expect(throws: XMLError.self, "\(count)") { try events(Array(whole[..<count])) }
+      #expect(throws: XMLError.self, "\(count)") { try XMLDocument(Array(whole[..<count])) }
     }
   }
 
   @Test func bytesThatAreNotUTF8AreRefusedWhateverIsDeclared() {
-    #expect(throws: XMLError.self) { try events(Array("<a>".utf8) + [0xFF] + Array("</a>".utf8)) }
     #expect(throws: XMLError.self) {
-      try events(Array("<a>".utf8) + [0xC3, 0x28] + Array("</a>".utf8))
+      try XMLDocument(Array("<a>".utf8) + [0xFF] + Array("</a>".utf8))
     }
     #expect(throws: XMLError.self) {
-      try events(
+      try XMLDocument(Array("<a>".utf8) + [0xC3, 0x28] + Array("</a>".utf8))
+    }
+    #expect(throws: XMLError.self) {
+      try XMLDocument(
         Array("<?xml version='1.0' encoding='ISO-8859-1'?><a>".utf8) + [0xE9]
           + Array("</a>".utf8)
       )
     }
     let utf16 = "<a/>".utf16.flatMap { [UInt8($0 & 255), UInt8($0 >> 8)] }
-    #expect(throws: XMLError.self) { try events([0xFF, 0xFE] + utf16) }
-    #expect(throws: XMLError.self) { try events(utf16) }
+    #expect(throws: XMLError.self) { try XMLDocument([0xFF, 0xFE] + utf16) }
+    #expect(throws: XMLError.self) { try XMLDocument(utf16) }
   }
 
   @Test func anEntityBombIsRefusedBeforeItGoesOff() {
@@ -90,7 +105,7 @@ import Testing
       bomb += "<!ENTITY e\(level) '\(text)'>"
     }
     bomb += "]><a b='&e30;'>&e30;</a>"
-    let error = #expect(throws: XMLError.self) { try events(bomb) }
+    let error = #expect(throws: XMLError.self) { try read(bomb) }
     #expect(error?.description.contains("document type") == true)
   }
 
@@ -101,41 +116,22 @@ import Testing
     "<!ENTITY x 'y'><a/>",
   ])
   func aDocumentTypeIsRefused(_ text: String) {
-    #expect(throws: XMLError.self) { try events(text) }
+    #expect(throws: XMLError.self) { try read(text) }
   }
 
   @Test func deepNestingIsRefused() throws {
     func nested(_ depth: Int) -> String {
       String(repeating: "<a>", count: depth) + String(repeating: "</a>", count: depth)
     }
-    #expect(try events(nested(XMLReader.depthMax)).count == 2 * XMLReader.depthMax)
-    #expect(throws: XMLError.self) { try events(nested(XMLReader.depthMax + 1)) }
-    #expect(throws: XMLError.self) { try events(nested(1_000_000)) }
-    #expect(throws: XMLError.self) { try events(String(repeating: "<a>", count: 1_000_000)) }
+    #expect(try read(nested(XMLParser.depthMax)).root == "a")
+    #expect(throws: XMLError.self) { try read(nested(XMLParser.depthMax + 1)) }
+    #expect(throws: XMLError.self) { try read(nested(1_000_000)) }
+    #expect(throws: XMLError.self) { try read(String(repeating: "<a>", count: 1_000_000)) }
   }
 
   @Test func aHugeDocumentIsRefused() {
     let spaces = [UInt8](repeating: 0x20, count: WireAnswer.documentSizeMax)
-    #expect(throws: XMLError.self) { try events(Array("<a/>".utf8) + spaces) }
-  }
-
-  @Test func documentsHaveFieldsAndRecords() throws {
-    var records: [(String, [String])] = []
-    let document = try XMLDocument(
-      Array(
-        "<r>\n <x>1</x><rec><k>a</k><deep><k>no</k></deep><k>b</k></rec><y/><rec/></r>".utf8
-      )
-    ) { name, record in
-      records.append(
-        (name, record.fields.map { "\($0.name)=\(String(decoding: $0.text, as: UTF8.self))" })
-      )
-    }
-    #expect(document.root == "r")
-    #expect(document.fields.text("x") == "1")
-    #expect(document.fields.text("y") == "")
-    #expect(document.fields.text("z") == nil)
-    #expect(records.map(\.0) == ["rec"])
-    #expect(records.first?.1 == ["k=a", "deep=", "k=b"])
+    #expect(throws: XMLError.self) { try XMLDocument(Array("<a/>".utf8) + spaces) }
   }
 
   @Test func tooManyElementsAndTooLongTextsAreRefused() {
