@@ -1,4 +1,5 @@
 #include "ccurl.h"
+#include <malloc.h>
 
 CURLcode ccurl_set_long(CURL *easy, CURLoption option, long value) {
   return curl_easy_setopt(easy, option, value);
@@ -48,6 +49,8 @@ void *ccurl_get_private(CURL *easy) {
   if (curl_easy_getinfo(easy, CURLINFO_PRIVATE, &value) != CURLE_OK) return NULL;
   return value;
 }
+
+void ccurl_trim_heap(void) { malloc_trim(0); }
 
 CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
   return curl_multi_setopt(multi, option, value);

@@ -44,7 +44,7 @@ package final class CurlClient: HTTPClient {
 
   /// Ends the client: what is in flight and what comes later fails with `.cancelled`.
   ///
-  /// When it returns the thread has ended and no receiver is called any more.
+  /// When it returns no receiver is called any more and the thread has nothing left to do.
   package func shutDown() async {
     mailbox.close()
     await mailbox.ended.wait()

@@ -9,7 +9,7 @@ internal import Support
 /// callers of what has finished and looks after the deadlines. It sleeps when a turn had nothing to
 /// do, without a timeout while no request is there.
 final class CurlDriver {
-  /// How many handles are kept for later; each holds about 10 KiB while it waits.
+  /// How many handles are kept for later; each holds about 6 KiB while it waits.
   static let idleHandleCountMax = 16
 
   private let mailbox: Mailbox
@@ -20,6 +20,7 @@ final class CurlDriver {
   private var waiting: [UInt64: Submission] = [:]
   private var running: [UInt64: CurlTransfer] = [:]
   private var idleHandles: [EasyHandle] = []
+  private var memory = TransferMemory()
   private let sockets = ConnectionSockets()
   /// No deadline and no idle time ends before this; it may be too early, never too late.
   private var nextCheck = Instant.distantFuture
@@ -54,6 +55,7 @@ final class CurlDriver {
     startWaiting()
     do throws(HTTPError) {
       try multi.perform()
+      if memory.isTrimDue(at: clock.now) { ccurl_trim_heap() }
       // What has finished leaves connections for others: they start before the thread sleeps.
       if finishDone() + endExpired() > 0 { return false }
       try multi.poll(milliseconds: sleepMilliseconds)
@@ -100,9 +102,15 @@ final class CurlDriver {
     )
     // Kept alive by `running` until the handle has been removed and reset.
     let context = Unmanaged.passUnretained(transfer).toOpaque()
-    try easy.prepare(submission.request, configuration, context: context)
+    try easy.prepare(
+      submission.request,
+      configuration,
+      runningCount: running.count,
+      context: context
+    )
     try multi.add(easy)
     running[submission.ticket.id] = transfer
+    memory.started(runningCount: running.count)
     nextCheck = min(nextCheck, transfer.nextCheck)
   }
 
@@ -112,23 +120,18 @@ final class CurlDriver {
     while let (transfer, code) = multi.nextFinished() {
       count += 1
       do throws(HTTPError) {
-        guard try !startAgain(transfer) else { continue }
-        end(transfer.submission.ticket.id, transfer.outcome(code))
+        if transfer.mayStartAgain(code) {
+          // libcurl has closed the connection, so this ends with a new one at the latest.
+          multi.remove(transfer.easy)
+          try multi.add(transfer.easy)
+        } else {
+          end(transfer.submission.ticket.id, transfer.outcome(code))
+        }
       } catch {
         end(transfer.submission.ticket.id, .failure(error))
       }
     }
     return count
-  }
-
-  /// Starts a transfer over whose connection was unfit; false if it wasn't.
-  ///
-  /// libcurl has closed that connection, so this ends with a new one at the latest.
-  private func startAgain(_ transfer: CurlTransfer) throws(HTTPError) -> Bool {
-    guard transfer.needsAnotherConnection else { return false }
-    multi.remove(transfer.easy)
-    try multi.add(transfer.easy)
-    return true
   }
 
   /// Ends what is past its deadline or has not moved for too long; returns how many.
@@ -166,14 +169,16 @@ final class CurlDriver {
       if idleHandles.count < Self.idleHandleCountMax { idleHandles.append(transfer.easy) }
       running[id] = nil
       queue.ended(origin: transfer.submission.origin)
+      if running.isEmpty, waiting.isEmpty { memory.becameIdle(at: clock.now) }
       transfer.submission.continuation.resume(returning: outcome)
     }
   }
 
   /// How long to sleep if nothing happens.
   private var sleepMilliseconds: Int32 {
-    guard nextCheck < .distantFuture else { return .max }
-    return Int32(clamping: (nextCheck - clock.now).wholeMilliseconds)
+    let next = min(nextCheck, memory.nextTrim)
+    guard next < .distantFuture else { return .max }
+    return Int32(clamping: (next - clock.now).wholeMilliseconds)
   }
 
   /// Signals are for other threads; SIGPIPE, which a broken connection may send, for nobody.

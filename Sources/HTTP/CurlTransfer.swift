@@ -1,3 +1,4 @@
+internal import CCurl
 internal import Core
 internal import Support
 
@@ -6,6 +7,9 @@ internal import Support
 /// The callbacks in `CurlCallbacks.swift` call its `receive`, `send` and `rewind`. The first of them
 /// that fails leaves its reason in `failure` and makes libcurl end the transfer.
 final class CurlTransfer {
+  /// How often a transfer starts over: each of the idle connections may have gone stale.
+  private static let restartCountMax = 100
+
   let submission: Submission
   let easy: EasyHandle
   /// Why a callback ended the transfer.
@@ -14,6 +18,9 @@ final class CurlTransfer {
   private(set) var head: HTTPResponseHead?
   /// How long nothing may move.
   let idleTimeout: Duration
+  /// True once anything of an answer has arrived.
+  private var hasAnswer = false
+  private var restartCount = 0
   private var parser = ResponseHeadParser()
   private var body: BodyCursor
   private var announcedSize: Int?
@@ -23,8 +30,8 @@ final class CurlTransfer {
   private let sockets: ConnectionSockets
   private var openedSockets: [Int32] = []
   private let clock = SystemClock()
-  /// True if the connection was unfit, and nothing has been sent: try another.
-  private(set) var needsAnotherConnection = false
+  /// True if the connection was unfit, and nothing has been sent on it.
+  private var isConnectionUnfit = false
 
   init(
     _ submission: Submission,
@@ -48,17 +55,17 @@ final class CurlTransfer {
   /// The request is about to go out on `connection`; false to end the transfer.
   func connected(_ connection: ConnectionSockets.Connection) -> Bool {
     lastMovement = clock.now
-    if easy.isConnectionReused {
-      needsAnotherConnection = !sockets.isFit(connection)
-    } else {
+    guard easy.isConnectionReused else {
       sockets.made(connection, candidates: openedSockets)
-      needsAnotherConnection = false
+      return true
     }
-    return !needsAnotherConnection
+    isConnectionUnfit = !sockets.isFit(connection)
+    return !isConnectionUnfit
   }
 
   /// Takes a line of a head; false to end the transfer.
   func receive(headerLine line: UnsafeBufferPointer<UInt8>) -> Bool {
+    hasAnswer = true
     lastMovement = clock.now
     do throws(ResponseHeadParser.Defect) {
       guard let head = try parser.received(line: line) else { return true }
@@ -104,6 +111,22 @@ final class CurlTransfer {
   /// Goes back in the request's body, to send it again on another connection.
   func rewind(to offset: Int) -> Bool {
     body.seek(to: offset)
+  }
+
+  /// Returns true if the transfer failed because its connection had gone stale, and may start over.
+  ///
+  /// libcurl itself starts over when nothing is received on a connection that was used before, but
+  /// not when the request can't be sent in the first place. A request that was not sent as a whole
+  /// was not carried out.
+  func mayStartAgain(_ code: CURLcode) -> Bool {
+    guard failure == nil, !hasAnswer, restartCount < Self.restartCountMax else { return false }
+    guard isConnectionUnfit || (code == CURLE_SEND_ERROR && easy.isConnectionReused) else {
+      return false
+    }
+    restartCount += 1
+    isConnectionUnfit = false
+    openedSockets = []
+    return body.seek(to: 0)
   }
 
   /// The failure of a body that ended too early, if it did.

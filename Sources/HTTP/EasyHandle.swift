@@ -25,10 +25,12 @@ final class EasyHandle {
     reason.initialize(repeating: 0)
   }
 
-  /// Sets up the transfer of `request`; `context` is what the callbacks get.
+  /// Sets up the transfer of `request`, which starts while `runningCount` others run; `context` is
+  /// what the callbacks get.
   func prepare(
     _ request: HTTPRequest,
     _ configuration: CurlClient.Configuration,
+    runningCount: Int,
     context: UnsafeMutableRawPointer
   ) throws(HTTPError) {
     refusal = CURLE_OK
@@ -49,7 +51,7 @@ final class EasyHandle {
     setConnection(configuration)
     setMethod(request)
     setFields(request, userAgent: configuration.userAgent)
-    setBufferSizes(request)
+    setBufferSizes(request, runningCount: runningCount)
     guard refusal == CURLE_OK else {
       throw HTTPError(.invalid, "libcurl: \(String(cString: curl_easy_strerror(refusal)))")
     }
@@ -172,19 +174,17 @@ extension EasyHandle {
     headerList = longer
   }
 
-  /// Large buffers for what may be large: at 512 KiB a GiB costs half the CPU that it costs at 16.
-  private func setBufferSizes(_ request: HTTPRequest) {
-    let isSmall = request.method != "GET" || (request.expectedBodySize ?? .max) <= Self.smallSize
-    set(CURLOPT_BUFFERSIZE, isSmall ? Self.smallSize : Self.largeSize)
+  private func setBufferSizes(_ request: HTTPRequest, runningCount: Int) {
+    let isSmall = request.method != "GET"
+    let size = TransferMemory.bufferSize(
+      expectedSize: isSmall ? 0 : request.expectedBodySize,
+      runningCount: runningCount
+    )
+    set(CURLOPT_BUFFERSIZE, size)
+    // libcurl's own size is 64 KiB, its least 16.
     let isSmallUpload = request.body.count <= 64 * 1024
-    // 64 KiB is libcurl's own size.
-    set(CURLOPT_UPLOAD_BUFFERSIZE, isSmallUpload ? 64 * 1024 : 256 * 1024)
+    set(CURLOPT_UPLOAD_BUFFERSIZE, isSmallUpload ? 64 * 1024 : 128 * 1024)
   }
-
-  /// libcurl's own buffer size.
-  private static let smallSize = 16 * 1024
-  /// The most that libcurl allows.
-  private static let largeSize = 512 * 1024
 
   private func set(_ option: CURLoption, _ value: Int) {
     check(ccurl_set_long(pointer, option, value))

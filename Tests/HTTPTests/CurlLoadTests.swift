@@ -87,9 +87,10 @@ import Testing
       let before = ProcessFacts.switchCount(thread)
       // The window in which it must not wake up.
       usleep(500_000)
-      #expect(ProcessFacts.switchCount(thread) == before)
+      // One switch may be its going to sleep.
+      #expect(ProcessFacts.switchCount(thread) - before <= 1)
       await client.shutDown()
-      #expect(ProcessFacts.thread(named: "dipper-http") == nil)
+      try await eventually { ProcessFacts.thread(named: "dipper-http") == nil }
     }
   }
 
@@ -109,10 +110,10 @@ import Testing
         }
         try await group.waitForAll()
       }
-      let growth = ProcessFacts.residentSize - before
       let peak = ProcessFacts.peakResidentSize - before
-      print("64 transfers: peak +\(peak >> 10) KiB, afterwards +\(growth >> 10) KiB")
-      #expect(growth < 8 << 20)
+      #expect(peak < 24 << 20)
+      // Once the burst has been over for a second.
+      try await eventually { ProcessFacts.residentSize - before < 3 << 20 }
     }
   }
 }

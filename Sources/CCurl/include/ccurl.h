@@ -41,6 +41,9 @@ CURLcode ccurl_get_offset(CURL *easy, CURLINFO info, curl_off_t *value);
 /// What was set as CURLOPT_PRIVATE, or null.
 void *ccurl_get_private(CURL *easy);
 
+/// Gives the memory of libcurl's freed buffers, which malloc keeps, back to the system.
+void ccurl_trim_heap(void);
+
 CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value);
 /// Takes the next finished transfer out of the multi handle's list; false if there is none.
 bool ccurl_multi_next_finished(CURLM *multi, CURL **easy, CURLcode *code);

@@ -76,6 +76,10 @@ class Connection:
         while b"\r\n\r\n" not in self.buffer:
             if not self.fill():
                 return None
+            if self.buffer[0] == 0x16:
+                # The beginning of a TLS handshake.
+                self.send(b"HTTP/1.1 400 Plain HTTP only\r\nContent-Length: 0\r\n\r\n")
+                return None
         head, self.buffer = self.buffer.split(b"\r\n\r\n", 1)
         lines = head.decode("latin-1").split("\r\n")
         method, target, _ = lines[0].split(" ", 2)
