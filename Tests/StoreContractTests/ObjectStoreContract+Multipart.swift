@@ -15,10 +15,18 @@ extension ObjectStoreContract {
       let lastTag = try await setting.upload(last, upload, 2)
       _ = try await setting.upload(pattern(partSize, seed: 9), upload, 1)
       let firstTag = try await setting.upload(first, upload, 1)
-      let parts = try await setting.store.listParts(upload, context: setting.context)
-      #expect(parts.map(\.partNumber) == [1, 2])
-      #expect(parts.map(\.size) == [partSize, 1234])
-      #expect(parts.map(\.etag) == [firstTag, lastTag])
+      let parts = [
+        UploadedPart(partNumber: 1, etag: firstTag, size: partSize),
+        UploadedPart(partNumber: 2, etag: lastTag, size: 1234),
+      ]
+      if !setting.has(.spellsPartsDifferently) {
+        let listed = try await setting.store.listParts(upload, context: setting.context)
+        if setting.has(.listsReplacedParts) {
+          #expect(Set(listed).isSuperset(of: parts))
+        } else {
+          #expect(listed == parts)
+        }
+      }
       #expect(try await setting.bytes("object") == pattern(3))
       let etag = try await setting.complete(upload, parts)
       let head = try await setting.head("object")
