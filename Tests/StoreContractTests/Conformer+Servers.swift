@@ -36,7 +36,7 @@ extension Conformer {
         ),
         prefix: "claim-\(UInt64.random(in: 0 ... .max))/",
         deviations: deviations,
-        context: RequestContext(deadline: SystemClock().now + .seconds(120))
+        context: RequestContext(deadline: SystemClock().now + .seconds(120), retryCountMax: 3)
       )
     }
   }
