@@ -67,9 +67,9 @@ class Bucket:
     def clear(self):
         """Takes the bucket and all it holds away, so that the servers' disk doesn't fill up."""
         for page in self.s3.get_paginator("list_objects_v2").paginate(Bucket=self.name):
-            for entry in page.get("Contents", []):
-                with contextlib.suppress(Exception):
-                    self.delete(entry["Key"])
+            keys = [{"Key": entry["Key"]} for entry in page.get("Contents", [])]
+            with contextlib.suppress(Exception):
+                self.s3.delete_objects(Bucket=self.name, Delete={"Objects": keys, "Quiet": True})
         with contextlib.suppress(Exception):
             self.s3.delete_bucket(Bucket=self.name)
 
