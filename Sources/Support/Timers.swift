@@ -42,6 +42,13 @@ package final class Timers: Sendable {
     return Token(id: id)
   }
 
+  /// Runs `action` once when `delay` has passed, unless it is cancelled.
+  ///
+  /// It must not block.
+  package func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> Token {
+    schedule(at: time.now + delay, action)
+  }
+
   /// Takes an action back; nothing happens if it has run.
   package func cancel(_ token: Token) {
     state.withLock { _ = $0.pending.removeValue(forKey: token.id) }

@@ -26,7 +26,7 @@ extension S3Answers {
     }
     return WriteAnswer(
       etag: etag,
-      lastModified: document.fields.text("LastModified").flatMap(WireDate.iso8601),
+      lastModified: document.fields["LastModified"].flatMap(WireDate.iso8601),
       date: serverTime(answer),
       versionID: versionID(answer.fields)
     )
@@ -84,21 +84,16 @@ extension S3Answers {
     after marker: Int? = nil
   ) throws(StoreError) -> (parts: [UploadedPart], nextMarker: Int?) {
     var parts: [UploadedPart] = []
-    var isWhole = true
-    let document = try self.document(answer, to: request, root: "ListPartsResult") { name, record in
-      guard name == "Part" else { return }
+    let document = try self.document(answer, to: request, root: "ListPartsResult")
+    for (name, record) in document.records where name == "Part" {
       guard let number = record["PartNumber"]?.decimalValue, (1...10_000).contains(number),
         let etag = etag(record.text("ETag"))
       else {
-        isWhole = false
-        return
+        throw invalid(answer, to: request, "the answer has a part without a number or a tag")
       }
       parts.append(
         UploadedPart(partNumber: number, etag: etag, size: record["Size"]?.sizeValue)
       )
-    }
-    guard isWhole else {
-      throw invalid(answer, to: request, "the answer has a part without a number or a tag")
     }
     guard document.fields.text("IsTruncated") == "true" else { return (parts, nil) }
     let last = document.fields["NextPartNumberMarker"]?.decimalValue ?? parts.last?.partNumber
@@ -112,13 +107,12 @@ extension S3Answers {
   static func document(
     _ answer: WireAnswer,
     to request: WireRequest,
-    root: String,
-    receive: (_ name: String, _ record: XMLFields) -> Void = { _, _ in }
+    root: String
   ) throws(StoreError) -> XMLDocument {
     guard answer.isSuccess else { throw error(answer, to: request) }
     let document: XMLDocument
     do {
-      document = try XMLDocument(answer.body, receive: receive)
+      document = try XMLDocument(answer.body)
     } catch {
       throw invalid(answer, to: request, "the answer can't be read: \(error)")
     }

@@ -31,27 +31,20 @@ extension S3Answers {
     to request: WireRequest,
     list: ListRequest
   ) throws(StoreError) -> ListAnswer {
-    // The name of the encoding may come behind the keys.
-    var contents: [XMLFields] = []
-    var prefixes: [XMLFields] = []
-    let document = try self.document(answer, to: request, root: "ListBucketResult") {
-      name,
-      record in
-      switch name {
-      case "Contents": contents.append(record)
-      case "CommonPrefixes": prefixes.append(record)
-      default: break
-      }
-    }
+    let document = try self.document(answer, to: request, root: "ListBucketResult")
     var reader = ListingReader(
       prefix: list.prefix,
       isEncoded: document.fields.text("EncodingType")?.lowercased() == "url"
     )
-    reader.objects.reserveCapacity(contents.count)
-    for record in contents { reader.addObject(record) }
-    for record in prefixes { reader.addPrefix(record) }
-    let entryCount = contents.count + prefixes.count
-    guard entryCount == 0 || reader.strangerCount < entryCount else {
+    reader.objects.reserveCapacity(document.records.count)
+    for (name, record) in document.records {
+      switch name {
+      case "Contents": reader.addObject(record)
+      case "CommonPrefixes": reader.addPrefix(record)
+      default: break
+      }
+    }
+    guard reader.entryCount == 0 || reader.strangerCount < reader.entryCount else {
       throw invalid(answer, to: request, "no entry of the listing has the prefix asked for")
     }
     return ListAnswer(
@@ -95,6 +88,8 @@ private struct ListingReader {
   var objects: [ObjectMetadata] = []
   var prefixes: [ObjectKey] = []
   var skipped: [String] = []
+  /// How many entries there were.
+  var entryCount = 0
   /// How many entries lie outside the prefix.
   var strangerCount = 0
 
@@ -114,7 +109,7 @@ private struct ListingReader {
         key: key,
         etag: S3Answers.etag(record.text("ETag")),
         size: size,
-        lastModified: record.text("LastModified").flatMap(WireDate.iso8601)
+        lastModified: record["LastModified"].flatMap(WireDate.iso8601)
           ?? Timestamp(seconds: 0)
       )
     )
@@ -134,6 +129,7 @@ private struct ListingReader {
 
   /// Decodes a key and checks that it belongs here.
   private mutating func key(_ text: [UInt8]?) -> ObjectKey? {
+    entryCount += 1
     guard let text, !text.isEmpty else {
       skipped.append("an entry has no key")
       return nil

@@ -22,43 +22,34 @@ package enum WireDate {
   /// Reads a date of ISO 8601 in UTC, `2026-11-30T08:30:00Z`, with or without a fraction of a
   /// second, or with a numeric offset from UTC.
   package static func iso8601(_ text: String) -> Timestamp? {
-    var rest = Array(text.utf8)[...]
-    func number(_ count: Int) -> Int? {
-      let digits = rest.prefix(count)
-      guard digits.count == count, digits.allSatisfy({ $0.isDigit }) else { return nil }
-      rest = rest.dropFirst(count)
-      return Int(String(decoding: digits, as: UTF8.self))
-    }
-    func skip(_ characters: String) -> UInt8? {
-      guard let first = rest.first, characters.utf8.contains(first) else { return nil }
-      rest = rest.dropFirst()
-      return first
-    }
-    guard let year = number(4), skip("-") != nil, let month = number(2), skip("-") != nil,
-      let day = number(2), skip("Tt ") != nil, let hour = number(2), skip(":") != nil,
-      let minute = number(2), skip(":") != nil, let second = number(2)
+    iso8601(Array(text.utf8))
+  }
+
+  /// Reads a date of ISO 8601 as above.
+  static func iso8601(_ text: [UInt8]) -> Timestamp? {
+    var cursor = DigitCursor(text)
+    guard let year = cursor.number(4), cursor.skip("-") != nil, let month = cursor.number(2),
+      cursor.skip("-") != nil, let day = cursor.number(2), cursor.skip("Tt ") != nil,
+      let hour = cursor.number(2), cursor.skip(":") != nil, let minute = cursor.number(2),
+      cursor.skip(":") != nil, let second = cursor.number(2)
     else { return nil }
-    var nanoseconds: Int64 = 0
-    if skip(".,") != nil {
-      let digits = rest.prefix { $0.isDigit }
-      guard !digits.isEmpty else { return nil }
-      rest = rest.dropFirst(digits.count)
-      for digit in (Array(digits) + Array(repeating: 0x30, count: 9)).prefix(9) {
-        nanoseconds = nanoseconds * 10 + Int64(digit - 0x30)
-      }
+    var nanoseconds = 0
+    if cursor.skip(".,") != nil {
+      guard let fraction = cursor.fraction() else { return nil }
+      nanoseconds = fraction
     }
     var offsetMinutes = 0
-    if skip("Zz") == nil {
-      guard let sign = skip("+-"), let hours = number(2) else { return nil }
-      _ = skip(":")
-      guard let minutes = number(2) else { return nil }
+    if cursor.skip("Zz") == nil {
+      guard let sign = cursor.skip("+-"), let hours = cursor.number(2) else { return nil }
+      _ = cursor.skip(":")
+      guard let minutes = cursor.number(2) else { return nil }
       offsetMinutes = (hours * 60 + minutes) * (sign == UInt8(ascii: "-") ? -1 : 1)
     }
-    guard rest.isEmpty,
-      let moment = moment(year, month, day, hour, minute, second)
-    else { return nil }
+    guard cursor.isAtEnd, let moment = moment(year, month, day, hour, minute, second) else {
+      return nil
+    }
     let (sum, overflow) = Timestamp(seconds: moment.seconds - offsetMinutes * 60).nanoseconds
-      .addingReportingOverflow(nanoseconds)
+      .addingReportingOverflow(Int64(nanoseconds))
     return overflow ? nil : Timestamp(nanoseconds: sum)
   }
 
@@ -103,6 +94,52 @@ package enum WireDate {
   private static let months = [
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
   ]
+}
+
+/// Reads fixed-width numbers from left to right.
+private struct DigitCursor {
+  private let text: [UInt8]
+  private var position = 0
+
+  init(_ text: [UInt8]) {
+    self.text = text
+  }
+
+  var isAtEnd: Bool { position == text.count }
+
+  /// Takes exactly `count` digits.
+  mutating func number(_ count: Int) -> Int? {
+    guard text.count - position >= count else { return nil }
+    var value = 0
+    for byte in text[position..<position + count] {
+      guard byte.isDigit else { return nil }
+      value = value * 10 + Int(byte - UInt8(ascii: "0"))
+    }
+    position += count
+    return value
+  }
+
+  /// Takes the digits of a fraction, at least one, as nanoseconds; those beyond are dropped.
+  mutating func fraction() -> Int? {
+    let start = position
+    var value = 0
+    while position < text.count, text[position].isDigit {
+      if position - start < 9 { value = value * 10 + Int(text[position] - UInt8(ascii: "0")) }
+      position += 1
+    }
+    for _ in min(position - start, 9)..<9 { value *= 10 }
+    return position == start ? nil : value
+  }
+
+  /// Takes one of `characters`.
+  mutating func skip(_ characters: StaticString) -> UInt8? {
+    guard position < text.count else { return nil }
+    let byte = text[position]
+    let isAmong = characters.withUTF8Buffer { $0.contains(byte) }
+    guard isAmong else { return nil }
+    position += 1
+    return byte
+  }
 }
 
 extension UInt8 {

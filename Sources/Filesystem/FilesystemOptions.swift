@@ -1,0 +1,43 @@
+package import Core
+
+/// How a mounted bucket looks and how patient it is.
+package struct FilesystemOptions: Sendable {
+  /// The keys that are mounted start with it; a `/` is added at its end if there is none.
+  package var prefix = ObjectKey("")
+  /// The owner of everything.
+  package var userID: UInt32 = 0
+  /// The group of everything.
+  package var groupID: UInt32 = 0
+  /// The permissions of files, before `umask`.
+  package var fileMode: UInt16 = 0o644
+  /// The permissions of directories, before `umask`.
+  package var directoryMode: UInt16 = 0o755
+  /// Permission bits that nothing has.
+  package var umask: UInt16 = 0
+  /// How long what the store said of names and attributes is believed.
+  package var metadataTTL: Duration = .seconds(10)
+  /// How long an operation may wait for the store.
+  package var deadline: Duration = .seconds(60)
+  /// How long something known already waits for its confirmation before the store counts as
+  /// unreachable and the older knowledge is used.
+  package var confirmationPatience: Duration = .seconds(5)
+  /// How old knowledge may be that is used while the store is unreachable.
+  package var staleMax: Duration = .seconds(24 * 3600)
+  /// What is known is used without asking the store, however old it is.
+  package var isOffline = false
+  /// What bounds the guesses of reads.
+  package var prefetch = PrefetchPolicy.Limits()
+  /// Bytes that listings kept for later may take together.
+  package var listingMemoryMax = 64 << 20
+  /// Names known to be absent that are kept, at most.
+  package var absentNameCountMax = 10_000
+
+  /// Creates the default options.
+  package init() {}
+
+  /// The prefix with its `/`.
+  var directoryPrefix: ObjectKey {
+    prefix.bytes.isEmpty || prefix.isDirectoryMarker
+      ? prefix : ObjectKey(prefix.bytes + [UInt8(ascii: "/")])
+  }
+}

@@ -1,0 +1,215 @@
+internal import Core
+
+/// What has arrived of a directory's listing: rows in the order of their arrival, found by name.
+///
+/// Rows never move, so a position is a cookie for `readdir`. An object is held back until the
+/// listing has passed the place where a directory of its name would be (`a`, `a-1`, `a-2`, `a/`):
+/// the directory would take the name from it.
+struct ListingContents: Sendable {
+  /// A key that the listing can't show, and why.
+  struct Rejection: Sendable {
+    let key: ObjectKey
+    let reason: String
+  }
+
+  let prefix: ObjectKey
+  private var pages: [ListingPage] = []
+  /// The position of each page's first row.
+  private var starts: [Int] = []
+  /// The number of rows.
+  private(set) var count = 0
+  private var index = CompactIndex()
+  private var directoryCount = 0
+  private var heldBack: [ObjectMetadata] = []
+
+  init(prefix: ObjectKey) {
+    self.prefix = prefix
+  }
+
+  /// The bytes of memory that it takes.
+  var byteCount: Int {
+    pages.reduce(index.byteCount) { $0 + $1.byteCount } + pages.capacity * 16
+  }
+
+  /// Adds a page of the store's listing and returns the keys of it that can't be shown.
+  mutating func append(
+    _ page: ListPage,
+    requestedAt: Instant,
+    isLast: Bool
+  ) -> [Rejection] {
+    var intake = Intake(prefix: prefix, requestedAt: requestedAt)
+    for common in page.commonPrefixes { addDirectory(common, to: &intake) }
+    let lastKey = isLast ? nil : max(page.objects.last?.key, page.commonPrefixes.last)
+    let waiting = heldBack + page.objects
+    heldBack = []
+    for object in waiting {
+      if let lastKey, mayBecomeShadowed(object.key, lastKey) {
+        heldBack.append(object)
+      } else {
+        addObject(object, to: &intake)
+      }
+    }
+    if intake.builder.count > 0 {
+      starts.append(count)
+      count += intake.builder.count
+      pages.append(intake.builder.build())
+    }
+    return intake.rejections
+  }
+
+  /// The row at a position.
+  func entry(at position: Int) -> Entry? {
+    guard position >= 0, position < count else { return nil }
+    var low = 0
+    var high = starts.count
+    while low + 1 < high {
+      let middle = (low + high) / 2
+      if starts[middle] <= position { low = middle } else { high = middle }
+    }
+    return Entry(page: pages[low], row: UInt32(position - starts[low]))
+  }
+
+  /// The child with this component and kind.
+  func entry(_ component: ArraySlice<UInt8>, _ kind: FileKind) -> Entry? {
+    if kind == .directory, directoryCount == 0 { return nil }
+    return index.first(tag: Entry.tag(component, kind)) { isRow(Int($0), component, kind) }
+      .flatMap { entry(at: Int($0)) }
+  }
+
+  private func isRow(_ position: Int, _ component: ArraySlice<UInt8>, _ kind: FileKind) -> Bool {
+    guard let entry = entry(at: position) else { return false }
+    return entry.kind == kind && entry.component == component
+  }
+
+  /// The child that a name means.
+  func entry(for child: NameCodec.Child) -> Entry? {
+    let component = child.component[...]
+    let directory = entry(component, .directory)
+    if child.isShadowedObject {
+      return directory != nil || component.isEmpty ? entry(component, .file) : nil
+    }
+    return directory ?? (component.isEmpty ? nil : entry(component, .file))
+  }
+
+  /// What a row's name means.
+  func child(of entry: Entry) -> NameCodec.Child {
+    let component = entry.component
+    let isShadowed =
+      entry.kind == .file
+      && (component.isEmpty || (directoryCount > 0 && self.entry(component, .directory) != nil))
+    return NameCodec.Child(component: component, isShadowedObject: isShadowed)
+  }
+}
+
+/// The rows that a page adds, before they can be found in it.
+private struct Intake {
+  var builder: ListingPage.Builder
+  var rejections: [ListingContents.Rejection] = []
+
+  init(prefix: ObjectKey, requestedAt: Instant) {
+    builder = ListingPage.Builder(prefix: prefix, requestedAt: requestedAt)
+  }
+
+  mutating func reject(_ key: ObjectKey, _ reason: String) {
+    rejections.append(ListingContents.Rejection(key: key, reason: reason))
+  }
+}
+
+extension ListingContents {
+  private static let slash = UInt8(ascii: "/")
+  private static let outside = "it lies outside of what was listed"
+  private static let tooLong = "the name would be longer than 255 bytes"
+
+  /// Returns true if a directory of the object's name could still follow: in byte order `a/` comes
+  /// behind `a`, `a-b` and `a.b`.
+  private func mayBecomeShadowed(_ key: ObjectKey, _ lastKey: ObjectKey) -> Bool {
+    !key.isDirectoryMarker && key <= lastKey && lastKey < ObjectKey(key.bytes + [Self.slash])
+  }
+
+  private mutating func addDirectory(_ common: ObjectKey, to intake: inout Intake) {
+    guard common.hasPrefix(prefix), common.bytes.count > prefix.bytes.count else {
+      intake.reject(common, Self.outside)
+      return
+    }
+    let rest = common.bytes[prefix.bytes.count...]
+    addDirectory(component: rest.prefix { $0 != Self.slash }, common, to: &intake)
+  }
+
+  private mutating func addDirectory(
+    component: ArraySlice<UInt8>,
+    _ key: ObjectKey,
+    to intake: inout Intake
+  ) {
+    guard NameCodec.name(of: .init(component: component)) != nil else {
+      intake.reject(key, Self.tooLong)
+      return
+    }
+    guard !isKnown(component, .directory, intake) else { return }
+    note(component, .directory, intake)
+    intake.builder.append(directory: component)
+    directoryCount += 1
+  }
+
+  private mutating func addObject(_ object: ObjectMetadata, to intake: inout Intake) {
+    let key = object.key
+    guard key.hasPrefix(prefix) else {
+      intake.reject(key, Self.outside)
+      return
+    }
+    let rest = key.bytes[prefix.bytes.count...]
+    let component = rest.prefix { $0 != Self.slash }
+    guard component.count == rest.count else {
+      // A store that ignores the delimiter: what the key shows is the directory.
+      addDirectory(component: component, key, to: &intake)
+      return
+    }
+    // The marker of the directory itself, or the root of a bucket, where there can be none.
+    if component.isEmpty, object.size == 0 || prefix.bytes.isEmpty { return }
+    guard ListingPage.canHold(object, component: component) else {
+      intake.reject(key, "no file can have its size or tag")
+      return
+    }
+    let isShadowed = component.isEmpty || isKnown(component, .directory, intake)
+    let child = NameCodec.Child(component: component, isShadowedObject: isShadowed)
+    guard NameCodec.name(of: child) != nil else {
+      intake.reject(key, Self.tooLong)
+      return
+    }
+    guard !isKnown(component, .file, intake) else { return }
+    note(component, .file, intake)
+    intake.builder.append(object, component: component)
+  }
+
+  /// Returns true for a child that was listed before, in an earlier page or in this one.
+  private func isKnown(
+    _ component: ArraySlice<UInt8>,
+    _ kind: FileKind,
+    _ intake: Intake
+  ) -> Bool {
+    if kind == .directory, directoryCount == 0 { return false }
+    return index.first(tag: Entry.tag(component, kind)) { value in
+      let position = Int(value)
+      return position < count
+        ? isRow(position, component, kind)
+        : intake.builder.isRow(position - count, component, kind)
+    } != nil
+  }
+
+  /// Makes the row that is about to be added findable.
+  private mutating func note(
+    _ component: ArraySlice<UInt8>,
+    _ kind: FileKind,
+    _ intake: Intake
+  ) {
+    index.insert(
+      tag: Entry.tag(component, kind),
+      value: UInt32(count + intake.builder.count)
+    )
+  }
+}
+
+/// The greater of two, where nil is less than anything.
+private func max(_ left: ObjectKey?, _ right: ObjectKey?) -> ObjectKey? {
+  guard let left, let right else { return left ?? right }
+  return left < right ? right : left
+}

@@ -1,0 +1,158 @@
+package import Core
+internal import ObjectFiles
+internal import Support
+
+/// How a confirmation at the store ended; what it said is in the tables.
+typealias HeadOutcome = Result<ObjectMetadata?, FileError>
+
+extension MountedBucket {
+  package func getAttributes(
+    of node: NodeID,
+    handle: HandleID?,
+    reply: consuming Reply<AttributesAnswer>
+  ) {
+    let now = time.now
+    switch state(of: node, at: now) {
+    case .failure(let error):
+      reply.fail(error)
+    case .success(.directory(let attributes)):
+      reply.succeed(AttributesAnswer(attributes: attributes, timeout: options.metadataTTL))
+    case .success(.believed(let entry, let until)):
+      let timeout = timeout(until: until, at: now)
+      reply.succeed(AttributesAnswer(attributes: attributes(of: entry), timeout: timeout))
+    case .success(.doubtful(let entry, let parent)):
+      let operation = FailureReporter.Operation(
+        name: "getattr",
+        path: path(of: entry.key),
+        node: node
+      )
+      let waiting = park(reply, operation)
+      let giveUp = confirm(node, entry, in: parent) { [self] outcome in
+        switch outcome {
+        case .success(let (entry, until)):
+          let timeout = timeout(until: until, at: time.now)
+          waiting.succeed(AttributesAnswer(attributes: attributes(of: entry), timeout: timeout))
+        case .failure(let error):
+          waiting.fail(error)
+        }
+      }
+      waiting.whenGivenUp(giveUp)
+    }
+  }
+
+  /// What may be said of a node without asking.
+  enum NodeState: Sendable {
+    /// It is a directory.
+    case directory(FileAttributes)
+    /// It is a file, and this is believed until then.
+    case believed(Entry, until: Instant)
+    /// It is a file, and this is to be confirmed.
+    case doubtful(Entry, parent: Directory?)
+  }
+
+  /// What may be said of a node at `now`; `ESTALE` if it is superseded.
+  func state(of node: NodeID, at now: Instant) -> Result<NodeState, FileError> {
+    let (known, parent, invalidatedAt, isInOutage) = tables.withLock { tables in
+      let known = tables.inodes.node(node)
+      let parent = known?.parent.flatMap { tables.inodes.enteredDirectory($0) }
+      return (known, parent, tables.invalidatedAt, tables.outageUntil > now)
+    }
+    guard let known else { return .failure(Self.unknownNode) }
+    guard let entry = known.entry else {
+      return .success(.directory(directoryAttributes(inodeNumber: InodeNumber.root)))
+    }
+    if known.isSuperseded { return .failure(superseded(entry)) }
+    if entry.kind == .directory { return .success(.directory(attributes(of: entry))) }
+    let until = entry.page.requestedAt + timeToLive
+    if until > now, entry.page.requestedAt > invalidatedAt {
+      return .success(.believed(entry, until: until))
+    }
+    // A long listing is believed from its end on, its first rows were asked for long before.
+    if let parent,
+      case .believed(let listing, let until) = parent.knowledge(at: now, timeToLive: timeToLive),
+      let listed = listing.entry(matching: entry), listed.isSameContent(as: entry)
+    {
+      return .success(.believed(entry, until: until))
+    }
+    if isInOutage, entry.page.requestedAt >= now - options.staleMax {
+      return .success(.believed(entry, until: now + unconfirmedTimeout))
+    }
+    return .success(.doubtful(entry, parent: parent))
+  }
+
+  /// The failure of whatever is asked of a version that isn't there any more.
+  func superseded(_ entry: Entry) -> FileError {
+    FileError(.stale, "\"\(path(of: entry.key))\" was replaced or removed at the store")
+  }
+
+  /// Asks the store whether a file is still as it was known.
+  ///
+  /// - Returns: what to run if the answer isn't wanted any more.
+  func confirm(
+    _ node: NodeID,
+    _ entry: Entry,
+    in parent: Directory?,
+    waiter: @escaping @Sendable (Result<(Entry, until: Instant), FileError>) -> Void
+  ) -> @Sendable () -> Void {
+    if let parent, hasShortListing(parent) {
+      return refreshListing(of: parent, at: time.now) { [self] listing in
+        if case .failed(let error) = listing.status {
+          waiter(.failure(error))
+        } else {
+          waiter(confirmed(node))
+        }
+      }
+    }
+    let ticket = heads.join(
+      entry.key,
+      asking: { [self] in await head(entry) },
+      waiter: { [self] outcome in
+        switch outcome {
+        case .success: waiter(confirmed(node))
+        case .failure(let error): waiter(.failure(error))
+        }
+      }
+    )
+    return { [heads] in heads.leave(ticket) }
+  }
+
+  /// What to answer after the store was asked: the facts, unless they were superseded by that.
+  private func confirmed(_ node: NodeID) -> Result<(Entry, until: Instant), FileError> {
+    let now = time.now
+    return state(of: node, at: now).flatMap { state in
+      switch state {
+      case .believed(let entry, let until): .success((entry, until))
+      // Its listing doesn't have it, or it could not be confirmed: as it was known, for a moment.
+      case .doubtful(let entry, _): .success((entry, now + unconfirmedTimeout))
+      case .directory: .failure(Self.unknownNode)
+      }
+    }
+  }
+
+  /// Asks for an object and remembers what the store says.
+  func head(_ entry: Entry) async -> HeadOutcome {
+    let askedAt = time.now
+    let hasFallback = entry.page.requestedAt >= askedAt - options.staleMax
+    switch await queries.head(entry.key, hasFallback: hasFallback) {
+    case .success(let metadata?):
+      let sighted = ListingPage.single(
+        metadata,
+        component: entry.component,
+        in: entry.page.prefix,
+        requestedAt: askedAt,
+        isPlainlyNamed: entry.page.isPlainlyNamed
+      )
+      if let sighted { learn(sighted) }
+      return .success(metadata)
+    case .success(nil):
+      learnAbsence(of: entry.component, in: entry.page.prefix, asOf: askedAt)
+      return .success(nil)
+    case .failure(let error):
+      if error.isOutage, hasFallback {
+        noteOutage(error)
+        return .success(nil)
+      }
+      return .failure(FileError(error, of: .openFile).uninterrupted)
+    }
+  }
+}

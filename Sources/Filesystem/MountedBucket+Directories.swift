@@ -1,0 +1,212 @@
+package import Core
+internal import ObjectFiles
+internal import Support
+
+/// An open directory: it reads one listing from beginning to end, however often it is rewound.
+final class OpenDirectory: Sendable {
+  let directory: Directory
+  let hold: DirectoryListing.Hold
+
+  init(_ directory: Directory, _ hold: DirectoryListing.Hold) {
+    self.directory = directory
+    self.hold = hold
+  }
+
+  var listing: DirectoryListing { hold.listing }
+}
+
+extension MountedBucket {
+  package func openDirectory(_ node: NodeID, reply: consuming Reply<OpenAnswer>) {
+    let directory: Directory
+    switch enter(node) {
+    case .failure(let error):
+      reply.fail(error)
+      return
+    case .success(let entered):
+      directory = entered
+    }
+    let now = time.now
+    guard let hold = outageListing(of: directory, at: now) ?? holdListing(of: directory, at: now)
+    else {
+      reply.fail(Self.unknownNode)
+      return
+    }
+    let handle = addHandle(.directory(OpenDirectory(directory, hold)))
+    if !reply.succeed(OpenAnswer(handle: handle)) { closeDirectory(handle) }
+  }
+
+  package func readDirectory(
+    _ handle: HandleID,
+    offset: Int,
+    withAttributes: Bool,
+    reply: consuming Reply<DirectoryAnswer>
+  ) {
+    guard case .directory(let open) = tables.withLock({ $0.handles[handle] }), offset >= 0 else {
+      reply.fail(Self.unknownHandle)
+      return
+    }
+    let cursor = DirectoryCursor(bucket: self, open: open, offset: offset)
+    let operation = FailureReporter.Operation(
+      name: "readdir",
+      path: path(of: open.directory.prefix),
+      node: open.directory.node
+    )
+    switch cursor.readiness {
+    case .ready:
+      reply.succeed(DirectoryAnswer(source: cursor))
+    case .failed(let error):
+      reporter.report(error, operation)
+      reply.fail(error)
+    case .waiting(let row):
+      wait(for: row, cursor, park(reply, operation))
+    }
+  }
+
+  private func wait(
+    for row: Int,
+    _ cursor: DirectoryCursor,
+    _ waiting: WaitingReply<DirectoryAnswer>
+  ) {
+    let listing = cursor.listing
+    let ticket = listing.whenReached(row) { [self] in
+      switch cursor.readiness {
+      case .ready: waiting.succeed(DirectoryAnswer(source: cursor))
+      case .failed(let error): waiting.fail(error)
+      case .waiting(let row): wait(for: row, cursor, waiting)
+      }
+    }
+    if let ticket { waiting.whenGivenUp { listing.leave(ticket) } }
+  }
+
+  package func releaseDirectory(_ handle: HandleID, reply: consuming Reply<EmptyAnswer>) {
+    closeDirectory(handle)
+    reply.succeed(EmptyAnswer())
+  }
+
+  private func closeDirectory(_ handle: HandleID) {
+    // It goes outside of the lock, for its hold may be the last.
+    _ = tables.withLock { $0.handles.removeValue(forKey: handle) }
+  }
+
+  private func enter(_ node: NodeID) -> Result<Directory, FileError> {
+    tables.withLock { tables in
+      if let directory = tables.inodes.directory(node) { return .success(directory) }
+      guard tables.inodes.node(node) != nil else { return .failure(Self.unknownNode) }
+      return .failure(FileError(.notDirectory, "this is a file, not a directory"))
+    }
+  }
+
+  /// What was known of a directory, while the store is out of reach.
+  private func outageListing(of directory: Directory, at now: Instant) -> DirectoryListing.Hold? {
+    guard isInOutage(at: now), let listing = directory.lastComplete,
+      let completedAt = listing.completedAt, completedAt >= now - options.staleMax
+    else { return nil }
+    return listing.hold()
+  }
+}
+
+/// Reads an open directory from a position: `.` is at 0, `..` at 1, the listing's first row at 2.
+struct DirectoryCursor: DirectorySource {
+  /// Whether there is anything to answer.
+  enum Readiness {
+    /// Entries, or the end.
+    case ready
+    /// The listing broke off here.
+    case failed(FileError)
+    /// This row of the listing is still to come.
+    case waiting(row: Int)
+  }
+
+  private struct Row {
+    let position: Int
+    let entry: Entry
+    let name: FileName
+  }
+
+  private static let rowOffset = 2
+
+  private let bucket: MountedBucket
+  private let open: OpenDirectory
+  private var offset: Int
+
+  init(bucket: MountedBucket, open: OpenDirectory, offset: Int) {
+    self.bucket = bucket
+    self.open = open
+    self.offset = offset
+  }
+
+  /// What it reads.
+  var listing: DirectoryListing { open.listing }
+
+  /// Whether there is anything to answer now.
+  ///
+  /// `.` and `..` wait for the first row too, so that a directory that can't be listed fails at once.
+  var readiness: Readiness {
+    let row = max(offset - Self.rowOffset, 0)
+    // Looked at first: what arrives in between is found by the search below.
+    let (status, count) = (listing.status, listing.count)
+    if nextRow(from: row) != nil { return .ready }
+    switch status {
+    case .running: return .waiting(row: max(row, count))
+    case .complete: return .ready
+    case .failed(let error): return .failed(error)
+    }
+  }
+
+  func peek() -> DirectoryEntry? {
+    let directory = open.directory
+    if offset == 0 { return dots(".", directory.inodeNumber) }
+    if offset == 1 { return dots("..", directory.parentInodeNumber) }
+    guard let row = nextRow(from: offset - Self.rowOffset) else { return nil }
+    return DirectoryEntry(
+      name: row.name,
+      inodeNumber: InodeNumber.of(
+        row.entry.component,
+        kind: row.entry.kind,
+        in: directory.childNumbers
+      ),
+      kind: row.entry.kind,
+      nextOffset: row.position + Self.rowOffset + 1
+    )
+  }
+
+  mutating func take(withAttributes: Bool) -> EntryAnswer? {
+    guard offset >= Self.rowOffset else {
+      offset += 1
+      return nil
+    }
+    guard let row = nextRow(from: offset - Self.rowOffset) else { return nil }
+    offset = row.position + Self.rowOffset + 1
+    guard withAttributes else { return nil }
+    let timeToLive = bucket.timeToLive
+    let until =
+      open.listing.believedUntil(timeToLive) ?? row.entry.page.requestedAt + timeToLive
+    return bucket.answer(
+      .found(row.entry, until: until),
+      in: open.directory,
+      at: bucket.time.now
+    )
+  }
+
+  private func dots(_ name: String, _ inodeNumber: UInt64) -> DirectoryEntry {
+    DirectoryEntry(
+      name: FileName(name),
+      inodeNumber: inodeNumber,
+      kind: .directory,
+      nextOffset: offset + 1
+    )
+  }
+
+  /// The first row from `position` on that has a name.
+  private func nextRow(from position: Int) -> Row? {
+    var position = position
+    while let (entry, child) = open.listing.row(at: position) {
+      // A name may have become too long since the row arrived, by a directory that took the plain one.
+      if let name = NameCodec.name(of: child) {
+        return Row(position: position, entry: entry, name: name)
+      }
+      position += 1
+    }
+    return nil
+  }
+}

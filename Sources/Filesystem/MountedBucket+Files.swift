@@ -1,0 +1,80 @@
+package import Core
+internal import ObjectFiles
+internal import Support
+
+extension MountedBucket {
+  package func open(_ node: NodeID, forWriting: Bool, reply: consuming Reply<OpenAnswer>) {
+    let now = time.now
+    switch state(of: node, at: now) {
+    case .failure(let error):
+      reply.fail(error)
+    case .success(.directory):
+      reply.fail(FileError(.isDirectory, "a directory has no bytes to open"))
+    case .success where forWriting:
+      reply.fail(FileError(.readOnly, "the mount can't be written to"))
+    case .success(.believed(let entry, _)):
+      let handle = addHandle(.file(OpenFile(entry, node: node, bucket: self)))
+      let isTaken = reply.succeed(OpenAnswer(handle: handle, keepsPageCache: true))
+      if !isTaken { close(handle) }
+    case .success(.doubtful(let entry, let parent)):
+      let path = path(of: entry.key)
+      let waiting = park(reply, FailureReporter.Operation(name: "open", path: path, node: node))
+      let giveUp = confirm(node, entry, in: parent) { [self] outcome in
+        switch outcome {
+        case .success(let (entry, _)):
+          let handle = addHandle(.file(OpenFile(entry, node: node, bucket: self)))
+          let isTaken = waiting.succeed(OpenAnswer(handle: handle, keepsPageCache: true))
+          if !isTaken { close(handle) }
+        case .failure(let error):
+          waiting.fail(error)
+        }
+      }
+      waiting.whenGivenUp(giveUp)
+    }
+  }
+
+  package func read(
+    _ handle: HandleID,
+    range: ByteRange,
+    reply: consuming Reply<DataAnswer>
+  ) {
+    let (handle, isSuperseded) = tables.withLock { tables -> (OpenFile?, Bool) in
+      guard case .file(let open) = tables.handles[handle] else { return (nil, false) }
+      return (open, tables.inodes.isSuperseded(open.node))
+    }
+    guard let open = handle else {
+      reply.fail(Self.unknownHandle)
+      return
+    }
+    guard !isSuperseded else {
+      reply.fail(supersededError(of: open.node))
+      return
+    }
+    if let file = open.file {
+      file.read(range, reply: reply)
+    } else {
+      reply.succeed(.bytes([]))
+    }
+  }
+
+  package func release(_ handle: HandleID, reply: consuming Reply<EmptyAnswer>) {
+    close(handle)
+    reply.succeed(EmptyAnswer())
+  }
+
+  private func close(_ handle: HandleID) {
+    let closed = tables.withLock { $0.handles.removeValue(forKey: handle) }
+    if case .file(let open) = closed { open.file?.close() }
+  }
+
+  /// A read of a superseded file fails with `ESTALE`, and that is reported as any failure is.
+  private func supersededError(of node: NodeID) -> FileError {
+    guard let entry = tables.withLock({ $0.inodes.node(node)?.entry }) else {
+      return Self.unknownNode
+    }
+    let error = superseded(entry)
+    let path = path(of: entry.key)
+    reporter.report(error, FailureReporter.Operation(name: "read", path: path, node: node))
+    return error
+  }
+}

@@ -1,0 +1,176 @@
+package import Core
+internal import ObjectFiles
+internal import Support
+
+/// How a lookup at the store ended.
+typealias LookupOutcome = Result<Sighting, FileError>
+
+extension MountedBucket {
+  package func lookup(
+    _ name: FileName,
+    in parent: NodeID,
+    reply: consuming Reply<EntryAnswer>
+  ) {
+    guard let directory = tables.withLock({ $0.inodes.directory(parent) }) else {
+      reply.fail(Self.unknownNode)
+      return
+    }
+    guard name.bytes.count <= NameCodec.nameLengthMax else {
+      reply.fail(FileError(.nameTooLong, "a name has at most \(NameCodec.nameLengthMax) bytes"))
+      return
+    }
+    guard let child = NameCodec.child(named: name) else {
+      reply.succeed(EntryAnswer(absentFor: options.metadataTTL))
+      return
+    }
+    let now = time.now
+    var sighting = believed(child, in: directory, at: now)
+    if sighting == nil, isInOutage(at: now) {
+      sighting = remembered(child, in: directory, at: now)
+    }
+    if let sighting {
+      let answer = answer(sighting, in: directory, at: now)
+      if !reply.succeed(answer) { takeBack(answer) }
+      return
+    }
+    let path = path(of: Self.nameKey(child, in: directory))
+    let waiting = park(reply, FailureReporter.Operation(name: "lookup", path: path))
+    let giveUp = lookUp(child, in: directory, at: now) { [self] outcome in
+      switch outcome {
+      case .success(let sighting):
+        let answer = answer(sighting, in: directory, at: time.now)
+        if !waiting.succeed(answer) { takeBack(answer) }
+      case .failure(let error):
+        waiting.fail(error)
+      }
+    }
+    waiting.whenGivenUp(giveUp)
+  }
+
+  /// Asks the store for a name, by the directory's listing if that is the cheaper way.
+  ///
+  /// - Returns: what to run if the answer isn't wanted any more.
+  private func lookUp(
+    _ child: NameCodec.Child,
+    in directory: Directory,
+    at now: Instant,
+    waiter: @escaping @Sendable (LookupOutcome) -> Void
+  ) -> @Sendable () -> Void {
+    if hasShortListing(directory) {
+      return refreshListing(of: directory, at: now) { listing in
+        switch listing.status {
+        case .failed(let error):
+          waiter(.failure(error))
+        case .running, .complete:
+          let now = self.time.now
+          let until = max(
+            listing.believedUntil(self.timeToLive) ?? now,
+            now + self.unconfirmedTimeout
+          )
+          waiter(
+            .success(
+              listing.entry(for: child).map { .found($0, until: until) } ?? .absent(until: until)
+            )
+          )
+        }
+      }
+    }
+    let ticket = lookups.join(
+      Self.nameKey(child, in: directory),
+      asking: { [self] in await find(child, in: directory) },
+      waiter: waiter
+    )
+    return { [lookups] in lookups.leave(ticket) }
+  }
+
+  /// The answer to a lookup; it counts one, which is to be taken back if nobody takes the answer.
+  func answer(_ sighting: Sighting, in directory: Directory, at now: Instant) -> EntryAnswer {
+    switch sighting {
+    case .absent(let until):
+      return EntryAnswer(absentFor: timeout(until: until, at: now))
+    case .found(let entry, let until):
+      let (node, known) = tables.withLock { tables in
+        let node = tables.inodes.lookedUp(entry, in: directory.node)
+        // The node may know something newer.
+        return (node, tables.inodes.node(node)?.entry ?? entry)
+      }
+      let timeout = timeout(until: until, at: now)
+      return EntryAnswer(
+        node: node,
+        attributes: attributes(of: known),
+        entryTimeout: timeout,
+        attributeTimeout: timeout
+      )
+    }
+  }
+
+  /// Nobody took the answer to a lookup.
+  func takeBack(_ answer: EntryAnswer) {
+    guard let node = answer.node else { return }
+    tables.withLock { $0.inodes.forget(node, lookupCount: 1) }
+  }
+
+  /// Asks the store for a name and remembers what it says.
+  private func find(_ child: NameCodec.Child, in directory: Directory) async -> LookupOutcome {
+    let askedAt = time.now
+    let older = remembered(child, in: directory, at: askedAt)
+    let component = child.component[...]
+    let key = ObjectKey(directory.prefix.bytes + component)
+    let answer: Result<StoreQueries.Finding, StoreError>
+    if component.isEmpty, child.isShadowedObject {
+      // The directory's own key: what is asked in it is whether there are bytes.
+      answer = await queries.head(key, hasFallback: older != nil)
+        .map { StoreQueries.Finding(object: $0?.size == 0 ? nil : $0, isDirectory: true) }
+    } else {
+      answer = await queries.find(key, mayBeObject: !component.isEmpty, hasFallback: older != nil)
+    }
+    switch answer {
+    case .success(let finding):
+      return note(finding, child, in: directory, askedAt: askedAt)
+    case .failure(let error):
+      if error.isOutage, let older {
+        noteOutage(error)
+        return .success(older)
+      }
+      return .failure(FileError(error, of: .name).uninterrupted)
+    }
+  }
+
+  private func note(
+    _ finding: StoreQueries.Finding,
+    _ child: NameCodec.Child,
+    in directory: Directory,
+    askedAt: Instant
+  ) -> LookupOutcome {
+    let component = child.component[...]
+    let prefix = directory.prefix
+    let until = askedAt + timeToLive
+    var object: Entry?
+    if let metadata = finding.object {
+      object = ListingPage.single(
+        metadata,
+        component: component,
+        in: prefix,
+        requestedAt: askedAt,
+        isPlainlyNamed: !finding.isDirectory
+      )
+      if let object { learn(object) }
+    } else {
+      learnAbsence(of: component, in: prefix, asOf: askedAt)
+    }
+    if finding.isDirectory, !child.isShadowedObject {
+      let entry = ListingPage.single(directory: component, in: prefix, requestedAt: askedAt)
+      return .success(.found(entry, until: until))
+    }
+    if let object, finding.isDirectory == child.isShadowedObject {
+      return .success(.found(object, until: until))
+    }
+    if finding.object != nil, object == nil {
+      let message =
+        "no file can have the size or tag of \"\(path(of: ObjectKey(prefix.bytes + component)))\""
+      return .failure(FileError(.inputOutput, message))
+    }
+    noteAbsent(Self.nameKey(child, in: directory), until: until)
+    return .success(.absent(until: until))
+  }
+}

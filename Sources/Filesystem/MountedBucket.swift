@@ -1,0 +1,226 @@
+package import Core
+internal import ObjectFiles
+package import Support
+
+/// A bucket, or the keys below a prefix of it, as a file system.
+///
+/// What is known is answered on the calling thread. What isn't is parked: the reply waits for a
+/// question to the store that all who ask the same share, and is answered by its outcome, by an
+/// interrupt or by the deadline, whichever is first.
+///
+/// Knowledge comes from listings (`DirectoryListing`), which answer for every name in a directory,
+/// and from single questions. Either is believed for `metadataTTL` after the store was asked; then
+/// it is confirmed before it is used again, and if the store can't be reached, used as it is.
+package final class MountedBucket: FileOperations {
+  struct Tables {
+    var inodes: InodeTable
+    var handles: [HandleID: Handle] = [:]
+    var lastHandle: UInt64 = 0
+    /// Names that the store said are absent, and until when that is believed.
+    var absentNames: [ObjectKey: Instant] = [:]
+    /// The store could not be reached, and until then isn't asked about what is known.
+    var outageUntil = Instant(nanoseconds: .min)
+    /// What was learned before is to be confirmed.
+    var invalidatedAt = Instant(nanoseconds: .min)
+  }
+
+  /// What is open.
+  enum Handle: Sendable {
+    case file(OpenFile)
+    case directory(OpenDirectory)
+  }
+
+  let options: FilesystemOptions
+  let cache: any PartCache
+  let files: ObjectFile.Environment
+  let time: any TimeSource
+  let timers: Timers
+  let reporter: FailureReporter
+  let queries: StoreQueries
+  let mountedAt: Timestamp
+  /// Lookups and confirmations under way, by the key that was asked for.
+  let lookups = FlightTable<ObjectKey, LookupOutcome>()
+  let heads = FlightTable<ObjectKey, HeadOutcome>()
+  let keptListings = Lock(KeptListings())
+  // Lock order: `tables` and the others here are never held together, nor while anything is called.
+  let tables: Lock<Tables>
+
+  /// Creates the file system; nothing is asked of the store yet.
+  package init(
+    store: any ObjectStore,
+    cache: any PartCache,
+    options: FilesystemOptions,
+    time: any TimeSource = SystemClock(),
+    timers: Timers,
+    metrics: Metrics = Metrics(),
+    errors: ErrorRing = ErrorRing(),
+    log: Log = Log()
+  ) {
+    self.options = options
+    self.cache = cache
+    self.time = time
+    self.timers = timers
+    files = ObjectFile.Environment(
+      cache: cache,
+      timers: timers,
+      patience: options.deadline,
+      prefetch: options.prefetch,
+      metrics: metrics
+    )
+    reporter = FailureReporter(log: log, errors: errors, time: time)
+    queries = StoreQueries(store: store, time: time, options: options)
+    mountedAt = time.wallTime.wholeSecond
+    let root = Directory(
+      node: .root,
+      prefix: options.directoryPrefix,
+      inodeNumber: InodeNumber.root,
+      parentInodeNumber: InodeNumber.root
+    )
+    tables = Lock(Tables(inodes: InodeTable(rootDirectory: root)))
+  }
+
+  /// What `status` shows of the file system itself.
+  package struct Snapshot: Hashable, Sendable {
+    /// Files and directories that the kernel knows.
+    package var nodeCount: Int
+    /// Open files and directories.
+    package var handleCount: Int
+    /// Bytes of memory that names and attributes take.
+    package var metadataByteCount: Int
+  }
+
+  /// What the file system holds now.
+  package var snapshot: Snapshot {
+    let listingByteCount = keptListings.withLock { $0.byteCount }
+    return tables.withLock { tables in
+      Snapshot(
+        nodeCount: tables.inodes.count,
+        handleCount: tables.handles.count,
+        metadataByteCount: tables.inodes.byteCount + listingByteCount
+      )
+    }
+  }
+
+  /// Everything that is known is to be confirmed by the store before it is used again.
+  package func invalidateAll() {
+    let now = time.now
+    let directories = tables.withLock { tables in
+      tables.invalidatedAt = now
+      tables.absentNames = [:]
+      tables.outageUntil = Instant(nanoseconds: .min)
+      return tables.inodes.enteredDirectories
+    }
+    for directory in directories { directory.expire() }
+  }
+
+  package func forget(_ node: NodeID, count: UInt64) {
+    tables.withLock { $0.inodes.forget(node, lookupCount: count) }
+    reporter.forget(node)
+  }
+
+  package func statistics(reply: consuming Reply<StatisticsAnswer>) {
+    // A bucket has no end; numbers that programs which multiply them by the block size can hold.
+    reply.succeed(
+      StatisticsAnswer(
+        blockSize: 4096,
+        blockCount: 1 << 40,
+        freeBlockCount: 1 << 40,
+        fileCount: 1 << 40,
+        freeFileCount: 1 << 40,
+        nameLengthMax: NameCodec.nameLengthMax
+      )
+    )
+  }
+}
+
+extension MountedBucket {
+  /// How long what was learned is believed.
+  var timeToLive: Duration {
+    // Offline, as good as for ever.
+    options.isOffline ? .seconds(100 * 365 * 86_400) : options.metadataTTL
+  }
+
+  /// How long the kernel may keep what is used although it could not be confirmed.
+  var unconfirmedTimeout: Duration { min(.seconds(1), options.metadataTTL) }
+
+  /// The time from now to `moment`, or the least there is.
+  func timeout(until moment: Instant, at now: Instant) -> Duration {
+    min(max(moment - now, .zero), options.metadataTTL)
+  }
+
+  /// The attributes of a child.
+  func attributes(of entry: Entry) -> FileAttributes {
+    let numbers = InodeNumber.Prefix(entry.page.prefix)
+    let number = InodeNumber.of(entry.component, kind: entry.kind, in: numbers)
+    guard entry.kind == .file else { return directoryAttributes(inodeNumber: number) }
+    return FileAttributes(
+      inodeNumber: number,
+      kind: .file,
+      size: entry.size,
+      permissions: options.fileMode & ~options.umask,
+      userID: options.userID,
+      groupID: options.groupID,
+      modified: entry.modified,
+      linkCount: 1
+    )
+  }
+
+  /// The attributes of a directory.
+  ///
+  /// Its time is the mount's: a parent's listing doesn't tell the time of a marker, and two looks at
+  /// an unchanged directory must agree. It has one link, which tells `find` that the number of
+  /// links doesn't count its directories.
+  func directoryAttributes(inodeNumber: UInt64) -> FileAttributes {
+    FileAttributes(
+      inodeNumber: inodeNumber,
+      kind: .directory,
+      size: 0,
+      permissions: options.directoryMode & ~options.umask,
+      userID: options.userID,
+      groupID: options.groupID,
+      modified: mountedAt,
+      linkCount: 1
+    )
+  }
+
+  /// The path of a key in the mount, for messages.
+  func path(of key: ObjectKey) -> String {
+    let prefix = options.directoryPrefix
+    return key.hasPrefix(prefix)
+      ? key.bytes.dropFirst(prefix.bytes.count).printable : key.description
+  }
+
+  /// Parks a reply until it is answered, interrupted, or out of time.
+  func park<Answer: Sendable>(
+    _ reply: consuming Reply<Answer>,
+    _ operation: FailureReporter.Operation
+  ) -> WaitingReply<Answer> {
+    let patience = options.deadline
+    return WaitingReply(
+      reply,
+      patience: patience,
+      timers: timers,
+      timedOut: {
+        FileError(
+          .timedOut,
+          "\(operation.name) of \"\(operation.path)\" had no answer from the store within \(patience)"
+        )
+      },
+      onFailure: { [reporter] error in reporter.report(error, operation) }
+    )
+  }
+
+  /// Makes a handle.
+  func addHandle(_ handle: Handle) -> HandleID {
+    tables.withLock { tables in
+      tables.lastHandle += 1
+      let id = HandleID(tables.lastHandle)
+      tables.handles[id] = handle
+      return id
+    }
+  }
+
+  /// The error for a node or handle that the kernel shouldn't have.
+  static let unknownNode = FileError(.stale, "the file system doesn't know this file any more")
+  static let unknownHandle = FileError(.badHandle, "this is not an open file or directory")
+}

@@ -1,0 +1,134 @@
+internal import Core
+internal import Support
+
+/// The questions that a file system asks of a store.
+struct StoreQueries: Sendable {
+  let store: any ObjectStore
+  let time: any TimeSource
+  let options: FilesystemOptions
+
+  /// What a lookup found under a plain name.
+  struct Finding: Sendable {
+    /// The object at the key; nil if there is none.
+    var object: ObjectMetadata?
+    /// True if there are keys below the key and a slash.
+    var isDirectory = false
+  }
+
+  /// A listing page's answers are empty and name another page at most this often in a row.
+  private static let emptyPageCountMax = 1000
+
+  /// Asks for the object at `key`; success with nil says that there is none.
+  func head(_ key: ObjectKey, hasFallback: Bool) async -> Result<ObjectMetadata?, StoreError> {
+    await patiently(hasFallback: hasFallback) { context in await head(key, context) }
+  }
+
+  /// Asks at once for the object at `key` and for keys below `key/`.
+  func find(
+    _ key: ObjectKey,
+    mayBeObject: Bool,
+    hasFallback: Bool
+  ) async -> Result<Finding, StoreError> {
+    await patiently(hasFallback: hasFallback) { context in
+      async let object = mayBeObject ? head(key, context) : .success(nil)
+      async let directory = hasKeys(below: ObjectKey(key.bytes + [UInt8(ascii: "/")]), context)
+      return Self.finding(await object, await directory)
+    }
+  }
+
+  /// Asks for a page of a directory's listing.
+  func page(
+    of prefix: ObjectKey,
+    token: String?,
+    hasFallback: Bool
+  ) async -> Result<ListPage, StoreError> {
+    await patiently(hasFallback: hasFallback) { context in
+      await list(ListRequest(prefix: prefix, isDelimited: true, continuationToken: token), context)
+    }
+  }
+
+  private static func finding(
+    _ object: Result<ObjectMetadata?, StoreError>,
+    _ directory: Result<Bool, StoreError>
+  ) -> Result<Finding, StoreError> {
+    switch (object, directory) {
+    case (.success(let object), .success(let isDirectory)):
+      return .success(Finding(object: object, isDirectory: isDirectory))
+    case (.failure(let error), .success(let isDirectory)):
+      // Without the right to list, some stores answer 403 where there is no object; what is known
+      // to be a directory needs no object.
+      return isDirectory ? .success(Finding(isDirectory: true)) : .failure(error)
+    case (.success(let object?), .failure(let error)) where error.kind == .accessDenied:
+      // Credentials that may read keys but not list them can still read what they can name.
+      return .success(Finding(object: object))
+    case (.success, .failure(let error)), (.failure(let error), .failure):
+      return .failure(error)
+    }
+  }
+
+  private func head(
+    _ key: ObjectKey,
+    _ context: RequestContext
+  ) async -> Result<ObjectMetadata?, StoreError> {
+    do throws(StoreError) {
+      return .success(try await store.head(key, versionID: nil, ifMatch: nil, context: context))
+    } catch {
+      return error.kind == .notFound ? .success(nil) : .failure(error)
+    }
+  }
+
+  private func hasKeys(
+    below prefix: ObjectKey,
+    _ context: RequestContext
+  ) async -> Result<Bool, StoreError> {
+    var request = ListRequest(prefix: prefix, isDelimited: false, countMax: 1)
+    for _ in 0..<Self.emptyPageCountMax {
+      switch await list(request, context) {
+      case .failure(let error): return .failure(error)
+      case .success(let page):
+        if !page.objects.isEmpty || !page.commonPrefixes.isEmpty { return .success(true) }
+        // A page may be empty although more follows.
+        guard let token = page.nextToken, token != request.continuationToken else {
+          return .success(false)
+        }
+        request.continuationToken = token
+      }
+    }
+    return .success(false)
+  }
+
+  private func list(
+    _ request: ListRequest,
+    _ context: RequestContext
+  ) async -> Result<ListPage, StoreError> {
+    do throws(StoreError) {
+      return .success(try await store.list(request, context: context))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// Asks with the patience of an operation; if older knowledge could serve, first with less.
+  private func patiently<Answer: Sendable>(
+    hasFallback: Bool,
+    _ ask: (RequestContext) async -> Result<Answer, StoreError>
+  ) async -> Result<Answer, StoreError> {
+    let deadline = time.now + options.deadline
+    if hasFallback {
+      let patience = min(options.confirmationPatience, options.deadline)
+      let answer = await ask(RequestContext(deadline: time.now + patience))
+      guard case .failure(let error) = answer else { return answer }
+      switch error.kind {
+      // A store that answers, if only with a refusal, is worth the rest of the time.
+      case .throttled, .serverFailure: break
+      default: return answer
+      }
+    }
+    return await ask(RequestContext(deadline: deadline))
+  }
+}
+
+extension StoreError {
+  /// True if the store could not be asked at all, so that older knowledge is the best there is.
+  var isOutage: Bool { kind == .unreachable || kind == .timedOut }
+}

@@ -1,0 +1,144 @@
+package import Core
+package import Support
+
+/// One version of an object as a random-access file, for one open handle.
+///
+/// It clamps reads to the object's size, asks the prefetch policy what to fetch, and hands the read
+/// to the cache. Bytes that are on disk are answered on the calling thread; otherwise the reply is
+/// parked until just these bytes are there, the caller is interrupted, or the deadline passes.
+package final class ObjectFile: Sendable {
+  /// What every file of a mount shares.
+  package struct Environment: Sendable {
+    /// Where the bytes are.
+    package var cache: any PartCache
+    /// The clock of the deadlines.
+    package var timers: Timers
+    /// How long a read may wait.
+    package var patience: Duration
+    /// What bounds the guesses.
+    package var prefetch: PrefetchPolicy.Limits
+    /// What counts hits and misses.
+    package var metrics: Metrics
+
+    /// Creates an environment.
+    package init(
+      cache: any PartCache,
+      timers: Timers,
+      patience: Duration,
+      prefetch: PrefetchPolicy.Limits = .init(),
+      metrics: Metrics = Metrics()
+    ) {
+      self.cache = cache
+      self.timers = timers
+      self.patience = patience
+      self.prefetch = prefetch
+      self.metrics = metrics
+    }
+  }
+
+  private struct State {
+    var policy: PrefetchPolicy
+    var object: (any CachedObject)?
+  }
+
+  /// The version whose bytes this is.
+  package let version: ObjectVersion
+  private let environment: Environment
+  private let observer: any ReadObserver
+  private let state: Lock<State>
+
+  /// Creates a file that opens its cache entry with the first read.
+  package init(
+    _ version: ObjectVersion,
+    environment: Environment,
+    observer: any ReadObserver
+  ) {
+    self.version = version
+    self.environment = environment
+    self.observer = observer
+    state = Lock(
+      State(policy: PrefetchPolicy(objectSize: version.size, limits: environment.prefetch))
+    )
+  }
+
+  /// Answers with the bytes of `range` that are in the object; none at or behind its end.
+  package func read(_ range: ByteRange, reply: consuming Reply<DataAnswer>) {
+    let wanted = range.clamped(to: ByteRange(0, version.size))
+    guard !wanted.isEmpty else {
+      reply.succeed(.bytes([]))
+      return
+    }
+    let object: any CachedObject
+    do throws(DiskFailure) {
+      object = try cachedObject()
+    } catch {
+      let failure = FileError(error, reading: version.key)
+      observer.readFailed(failure)
+      reply.fail(failure)
+      return
+    }
+    let decision = state.withLock { $0.policy.readRequested(wanted) }
+    if !decision.abandoned.isEmpty { object.abandonPrefetch(of: decision.abandoned) }
+    read(wanted, of: object, plan: decision.plan, reply: reply)
+  }
+
+  /// The handle is closed: what was fetched for it alone isn't wanted any more.
+  package func close() {
+    let (object, outstanding) = state.withLock { ($0.object, $0.policy.outstanding) }
+    if let object, !outstanding.isEmpty { object.abandonPrefetch(of: outstanding) }
+  }
+
+  private func read(
+    _ range: ByteRange,
+    of object: any CachedObject,
+    plan: FetchPlan,
+    reply: consuming Reply<DataAnswer>
+  ) {
+    var slot: Reply<DataAnswer>? = reply
+    var waiting: PendingRead?
+    let start = object.read(range, plan: plan) {
+      // Asked for once, and only if there is something to wait for.
+      let pending = PendingRead(range, of: object)
+      if let reply = slot.take() { pending.park(reply, environment: environment, observer) }
+      waiting = pending
+      return pending
+    }
+    switch start {
+    case .ready(let descriptor):
+      environment.metrics.read(range.count, isHit: true)
+      if let reply = slot.take() {
+        reply.succeed(.file(descriptor: descriptor, range: range))
+      } else {
+        waiting?.served(from: descriptor)
+      }
+    case .waiting(let wait):
+      environment.metrics.read(range.count, isHit: false)
+      waiting?.waitStarted(wait)
+    case .failed(let error):
+      if let reply = slot.take() {
+        let failure = FileError(error, reading: version.key)
+        observer.readFailed(failure)
+        reply.fail(failure)
+      } else {
+        waiting?.failed(error)
+      }
+    }
+  }
+
+  private func cachedObject() throws(DiskFailure) -> any CachedObject {
+    if let object = state.withLock({ $0.object }) { return object }
+    // Opened outside of the lock; of two that open at once, the later one's is dropped.
+    let opened = try environment.cache.open(version)
+    return state.withLock { state in
+      let object = state.object ?? opened
+      state.object = object
+      return object
+    }
+  }
+}
+
+/// Is told why reads of a file failed.
+package protocol ReadObserver: AnyObject, Sendable {
+  /// A read failed; the caller is told the same.
+  func readFailed(_ error: FileError)
+}

@@ -1,0 +1,276 @@
+import Core
+import Filesystem
+import Simulation
+import Support
+import Testing
+
+@Suite struct ListingTests {
+  @Test func dotsComeFirstAndPositionsAreStable() async throws {
+    let mount = try TestMount()
+    for number in 0..<30 { mount.place("f\(number)") }
+    let handle = try await mount.openDirectory(.root)
+    let all = try await mount.entries(handle)
+    #expect(all.map(\.name.description).prefix(2) == [".", ".."])
+    #expect(all.count == 32)
+    #expect(Set(all.map(\.nextOffset)).count == 32)
+    for entry in all {
+      #expect(
+        try await mount.entries(handle, from: entry.nextOffset)
+          == Array(all.drop { $0 != entry }.dropFirst())
+      )
+    }
+    // Rewound it is the same, whatever happens at the store meanwhile.
+    mount.store.remove(ObjectKey("f3"))
+    mount.place("new")
+    mount.clock.advance(by: .seconds(60))
+    #expect(try await mount.entries(handle) == all)
+    let names = try await mount.names()
+    #expect(names.contains("new") && !names.contains("f3"))
+  }
+
+  @Test func n5OneListingAnswersAllLookupsOfADirectory() async throws {
+    let mount = try TestMount()
+    for number in 0..<50 { mount.place("d/f\(number)", String(repeating: "x", count: number)) }
+    let directory = try await mount.node("d")
+    _ = try await mount.names(directory)
+    mount.store.forgetCalls()
+    for number in 0..<50 {
+      let asked = mount.startLookup("f\(number)", in: directory)
+      #expect(try #require(asked.outcome).get().attributes?.size == number, "at once")
+    }
+    #expect(try await mount.lookup("nothing", in: directory).node == nil)
+    #expect(mount.store.calls.isEmpty)
+  }
+
+  @Test func n5AShortListingThatIsTooOldIsAskedForAgainAsAWhole() async throws {
+    let mount = try TestMount()
+    for number in 0..<50 { mount.place("f\(number)") }
+    _ = try await mount.names()
+    mount.clock.advance(by: .seconds(11))
+    mount.store.forgetCalls()
+    for number in 0..<50 { #expect(try await mount.lookup("f\(number)").node != nil) }
+    #expect(mount.store.calls.map(\.operation) == [.listObjects])
+  }
+
+  @Test func n5AListingIsStreamedWhileItIsStillGoingOn() async throws {
+    var behaviour = SimulatedStore.Behaviour()
+    behaviour.pageCountMax = 10
+    let mount = try TestMount(behaviour: behaviour)
+    for number in 100..<130 { mount.place("f\(number)") }
+    let (first, second) = (Gate(), Gate())
+    let count = Lock(0)
+    mount.store.hook = { _, moment in
+      guard moment == .request else { return }
+      let page = count.withLock { count in
+        count += 1
+        return count
+      }
+      if page == 1 { await first.wait() }
+      if page == 2 { await second.wait() }
+    }
+    let handle = try await mount.openDirectory(.root)
+    let start = mount.startReadDirectory(handle)
+    #expect(start.outcome == nil, "nothing has arrived")
+    first.open()
+    var source = try await start.answer().source
+    var names: [String] = []
+    var offset = 0
+    while let entry = source.peek() {
+      _ = source.take(withAttributes: false)
+      names.append(entry.name.description)
+      offset = entry.nextOffset
+    }
+    // The last is held back, for the directory `f109/` could still follow and take the name.
+    #expect(names == [".", ".."] + (100..<109).map { "f\($0)" })
+    let next = mount.startReadDirectory(handle, offset: offset)
+    #expect(next.outcome == nil, "only for the next page it waits")
+    second.open()
+    #expect(try await next.answer().source.peek()?.name == FileName("f109"))
+    #expect(try await mount.entries(handle).count == 32)
+  }
+
+  @Test func allWhoWantADirectoryShareOneListing() async throws {
+    let mount = try TestMount()
+    mount.place("f")
+    let gate = Gate()
+    mount.store.hook = { _, moment in if moment == .request { await gate.wait() } }
+    var asked: [Asked<DirectoryAnswer>] = []
+    for _ in 0..<5 {
+      asked.append(mount.startReadDirectory(try await mount.openDirectory(.root)))
+    }
+    gate.open()
+    for one in asked { _ = try await one.answer() }
+    #expect(mount.store.calls.map(\.operation) == [.listObjects])
+  }
+
+  @Test func readdirWithAttributesCountsLookups() async throws {
+    let mount = try TestMount()
+    mount.place("f", "hello")
+    mount.place("d/x")
+    let handle = try await mount.openDirectory(.root)
+    var source = try await mount.startReadDirectory(handle, withAttributes: true).answer().source
+    var answers: [String: EntryAnswer] = [:]
+    while let entry = source.peek() {
+      if let answer = source.take(withAttributes: true) {
+        #expect(answer.attributes?.inodeNumber == entry.inodeNumber)
+        answers[entry.name.description] = answer
+      }
+    }
+    #expect(answers.keys.sorted() == ["d", "f"])
+    let node = try #require(answers["f"]?.node)
+    #expect(try await mount.lookup("f").node == node)
+    mount.bucket.forget(node, count: 1)
+    #expect(try await mount.attributes(node).size == 5)
+    mount.bucket.forget(node, count: 1)
+    await expectFailure(.stale) { _ = try await mount.attributes(node) }
+  }
+
+  @Test func aListingThatBreaksOffIsNeverSilentlyShort() async throws {
+    var behaviour = SimulatedStore.Behaviour()
+    behaviour.pageCountMax = 10
+    let mount = try TestMount(behaviour: behaviour)
+    for number in 100..<130 { mount.place("f\(number)") }
+    mount.store.faults.add(Fault(.fail(.serverFailure), operation: .listObjects, callNumber: 2))
+    let handle = try await mount.openDirectory(.root)
+    var source = try await mount.startReadDirectory(handle).answer().source
+    var offset = 0
+    var count = 0
+    while let entry = source.peek() {
+      _ = source.take(withAttributes: false)
+      offset = entry.nextOffset
+      count += 1
+    }
+    #expect(count == 11, "what arrived is shown, but for the last, whose name isn't settled")
+    #expect(try await mount.startReadDirectory(handle, offset: offset).failure().code == .timedOut)
+    #expect(mount.errors.all.map(\.operation) == ["readdir"])
+    #expect(try await mount.names().count == 30, "the next listing starts over")
+  }
+
+  @Test func aDirectoryThatMayNotBeListedSaysSo() async throws {
+    let mount = try TestMount()
+    mount.store.faults.add(Fault(.fail(.accessDenied), operation: .listObjects))
+    await expectFailure(.accessDenied) { _ = try await mount.names() }
+  }
+
+  @Test func whatWasListedIsShownWhileTheStoreIsOutOfReach() async throws {
+    let mount = try TestMount()
+    mount.place("f", "hello")
+    _ = try await mount.names()
+    mount.clock.advance(by: .seconds(60))
+    mount.store.faults.add(Fault(.fail(.unreachable), callCount: .max))
+    #expect(try await mount.names() == ["f"])
+    #expect(try await mount.lookup("f").attributes?.size == 5)
+    #expect(try await mount.lookup("g").node == nil)
+    // A refusal is news, not an outage.
+    mount.store.faults.clear()
+    mount.clock.advance(by: .seconds(60))
+    mount.store.faults.add(Fault(.fail(.accessDenied), callCount: .max))
+    await expectFailure(.accessDenied) { _ = try await mount.names() }
+  }
+
+  @Test func aListingThatNobodyWantsAnyMoreIsCancelled() async throws {
+    let mount = try TestMount()
+    mount.place("f")
+    mount.store.hook = { _, moment in if moment == .request { await Gate().wait() } }
+    let handle = try await mount.openDirectory(.root)
+    let asked = mount.startReadDirectory(handle)
+    asked.interrupt()
+    #expect(try await asked.failure().code == .interrupted)
+    #expect(mount.store.calls.last?.outcome == nil, "the handle still wants it")
+    mount.bucket.releaseDirectory(handle, reply: Asked<EmptyAnswer>().reply())
+    try await eventually("it is cancelled") {
+      mount.store.calls.last?.outcome == .failed(.cancelled)
+    }
+    mount.store.hook = nil
+    #expect(try await mount.names() == ["f"])
+  }
+
+  @Test func aLateDirectoryTakesTheNameAcrossPages() async throws {
+    var behaviour = SimulatedStore.Behaviour()
+    behaviour.pageCountMax = 2
+    for isTreeOrder in [false, true] {
+      behaviour.listsInTreeOrder = isTreeOrder
+      let mount = try TestMount(behaviour: behaviour)
+      for key in ["a", "a-1", "a-2", "a-3", "a.x", "a/b", "b"] { mount.place(key, key) }
+      let names = try await mount.names()
+      #expect(names == ["%dipper-object%a", "a", "a-1", "a-2", "a-3", "a.x", "b"])
+      #expect(try await mount.text(try await mount.node("%dipper-object%a")) == "a")
+    }
+  }
+
+  @Test func hostilePagesAreSurvived() async throws {
+    func object(_ key: String, size: Int = 1) -> ObjectMetadata {
+      ObjectMetadata(
+        version: ObjectVersion(
+          key: ObjectKey(key),
+          etag: ETag("e"),
+          size: size,
+          lastModified: Timestamp(seconds: 1)
+        )
+      )
+    }
+    let page = ListPage(
+      objects: [
+        object("good"), object("good"), object("elsewhere/../x"), object("deep/er/key"), object(""),
+        object("huge", size: .max), object("negative", size: -1), object("esc\u{1B}[2J"),
+        object(String(repeating: "k", count: 1024)),
+      ],
+      commonPrefixes: [ObjectKey(""), ObjectKey("/"), ObjectKey("dir/"), ObjectKey("dir/")],
+      nextToken: nil
+    )
+    let empty = ListPage(objects: [], commonPrefixes: [], nextToken: "more")
+    let mount = try TestMount(front: ScriptedListings([empty, page]))
+    #expect(
+      try await mount.names()
+        == ["%dipper%", "%dipper%esc%1B[2J", "deep", "dir", "elsewhere", "good"]
+    )
+  }
+
+  @Test func aListingThatGoesRoundInCirclesFails() async throws {
+    let page = ListPage(objects: [], commonPrefixes: [ObjectKey("d/")], nextToken: "again")
+    let mount = try TestMount(front: ScriptedListings([page], repeatsLast: true))
+    await expectFailure(.inputOutput) { _ = try await mount.names() }
+  }
+
+  @Test func aHundredThousandNamesTakeLessThan300BytesEach() async throws {
+    let mount = try TestMount()
+    let count = 100_000
+    for number in 0..<count {
+      mount.place("logs/year=2026/month=11/part-\(number.padded(8)).parquet", "")
+    }
+    let directory = try await mount.node("logs/year=2026/month=11")
+    let before = mount.bucket.snapshot
+    let handle = try await mount.openDirectory(directory)
+    var offset = 0
+    var entryCount = 0
+    while true {
+      var source = try await mount.startReadDirectory(handle, offset: offset, withAttributes: true)
+        .answer().source
+      guard let first = source.peek() else { break }
+      offset = first.nextOffset
+      while let entry = source.peek() {
+        _ = source.take(withAttributes: true)
+        offset = entry.nextOffset
+        entryCount += 1
+      }
+    }
+    #expect(entryCount == count + 2)
+    let after = mount.bucket.snapshot
+    #expect(after.nodeCount - before.nodeCount == count)
+    let byteCount = (after.metadataByteCount - before.metadataByteCount) / count
+    #expect(byteCount < 300, "\(byteCount) bytes a name, listed and known to the kernel")
+    #expect(byteCount > 60, "\(byteCount) bytes can't be all")
+  }
+
+  @Test func listingsThatAreKeptAreBounded() async throws {
+    var options = FilesystemOptions()
+    options.listingMemoryMax = 20_000
+    let mount = try TestMount(options: options)
+    for directory in 0..<20 {
+      for number in 0..<50 { mount.place("d\(directory)/f\(number)") }
+    }
+    let base = mount.bucket.snapshot.metadataByteCount
+    for directory in 0..<20 { _ = try await mount.names(try await mount.node("d\(directory)")) }
+    #expect(mount.bucket.snapshot.metadataByteCount - base < 40_000)
+  }
+}

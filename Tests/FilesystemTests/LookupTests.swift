@@ -1,0 +1,198 @@
+import Core
+import Filesystem
+import Simulation
+import Support
+import Testing
+
+@Suite struct LookupTests {
+  @Test func aFileIsFoundWithItsFacts() async throws {
+    let mount = try TestMount()
+    mount.place("a/b.txt", "hello")
+    let answer = try await mount.lookup("b.txt", in: try await mount.node("a"))
+    let attributes = try #require(answer.attributes)
+    #expect(attributes.kind == .file)
+    #expect(attributes.size == 5)
+    #expect(attributes.permissions == 0o644)
+    #expect(attributes.linkCount == 1)
+    #expect(answer.entryTimeout == .seconds(10))
+  }
+
+  @Test func aNameThatIsNotThereIsANegativeAnswerThatMayBeKept() async throws {
+    let mount = try TestMount()
+    let answer = try await mount.lookup("nothing")
+    #expect(answer.node == nil)
+    #expect(answer.entryTimeout == .seconds(10))
+    mount.store.forgetCalls()
+    #expect(mount.startLookup("nothing").outcome != nil, "it is known now")
+    #expect(mount.store.calls.isEmpty)
+  }
+
+  @Test func aColdLookupIsOneRoundTripOfTwoRequests() async throws {
+    let mount = try TestMount()
+    mount.place("f")
+    let gate = Gate()
+    mount.store.hook = { _, moment in if moment == .request { await gate.wait() } }
+    let asked = mount.startLookup("f")
+    try await eventually("both are under way") { mount.store.calls.count == 2 }
+    #expect(Set(mount.store.calls.map(\.operation)) == [.headObject, .listObjects])
+    gate.open()
+    #expect(try await asked.answer().attributes?.size == 1)
+    #expect(mount.store.calls.count == 2)
+  }
+
+  @Test func equalLookupsShareOneQuestion() async throws {
+    let mount = try TestMount()
+    mount.place("f")
+    let gate = Gate()
+    mount.store.hook = { _, moment in if moment == .request { await gate.wait() } }
+    let asked = (0..<5).map { _ in mount.startLookup("f") }
+    try await eventually("the question is under way") { mount.store.calls.count == 2 }
+    gate.open()
+    var nodes: Set<NodeID?> = []
+    for one in asked { nodes.insert(try await one.answer().node) }
+    #expect(nodes.count == 1)
+    #expect(mount.store.calls.count == 2)
+    let node = try #require(nodes.first ?? nil)
+    // Each of the five answers counted a lookup.
+    mount.bucket.forget(node, count: 4)
+    #expect(try await mount.attributes(node).size == 1)
+    mount.bucket.forget(node, count: 1)
+    await expectFailure(.stale) { _ = try await mount.attributes(node) }
+  }
+
+  @Test func lookupsInOneDirectoryRunInParallel() async throws {
+    let mount = try TestMount()
+    for name in "abcdefgh" { mount.place("\(name)") }
+    let gate = Gate()
+    mount.store.hook = { _, moment in if moment == .request { await gate.wait() } }
+    let asked = "abcdefgh".map { mount.startLookup("\($0)") }
+    try await eventually("all are under way") { mount.store.calls.count == 16 }
+    gate.open()
+    for one in asked { #expect(try await one.answer().node != nil) }
+  }
+
+  @Test func aDirectoryIsImpliedByTheKeysBelowIt() async throws {
+    let mount = try TestMount()
+    mount.place("a/b/c", "deep")
+    #expect(try await mount.lookup("a").attributes?.kind == .directory)
+    #expect(try await mount.text(try await mount.node("a/b/c")) == "deep")
+  }
+
+  @Test func aListingPageMayBeEmptyAlthoughMoreFollows() async throws {
+    let scripted = ScriptedListings([
+      ListPage(objects: [], commonPrefixes: [], nextToken: "1"),
+      ListPage(objects: [], commonPrefixes: [ObjectKey("d/")], nextToken: nil),
+    ])
+    let mount = try TestMount(front: scripted)
+    #expect(try await mount.lookup("d").attributes?.kind == .directory)
+  }
+
+  @Test func n1AFileBesideADirectoryOfItsNameIsReachable() async throws {
+    let mount = try TestMount()
+    mount.place("a", "object")
+    mount.place("a/b", "below")
+    #expect(try await mount.lookup("a").attributes?.kind == .directory)
+    let shadowed = try #require(try await mount.lookup("%dipper-object%a").node)
+    #expect(try await mount.text(shadowed) == "object")
+    #expect(try await mount.names() == ["%dipper-object%a", "a"])
+    // The same answers from the listing.
+    #expect(try await mount.lookup("a").attributes?.kind == .directory)
+    #expect(try await mount.lookup("%dipper-object%a").node == shadowed)
+    #expect(try await mount.lookup("%dipper-object%b").node == nil)
+  }
+
+  @Test func n1OddKeysAreReachable() async throws {
+    let keys = [
+      "/lead", "a//b", "a/./c", "a/../d", "ctl\n", "%dipper%x", "dir/", "plain", "a///e", "..",
+      "x/..",
+    ]
+    for isListed in [false, true] {
+      let mount = try TestMount()
+      for key in keys { mount.place(key, "content of \(key)") }
+      mount.store.place(ObjectKey([0x62, 0xFF]), .text("raw"))
+      if isListed { _ = try await mount.names() }
+      for key in keys {
+        var node = NodeID.root
+        var components = key.split(separator: "/", omittingEmptySubsequences: false)
+        let last = components.removeLast()
+        for component in components {
+          let name = try #require(NameCodec.name(of: .init(component: component.utf8)))
+          node = try #require(try await mount.lookup(name.description, in: node).node)
+        }
+        let child = NameCodec.Child(component: last.utf8, isShadowedObject: last.isEmpty)
+        let name = try #require(NameCodec.name(of: child))
+        let file = try #require(
+          try await mount.lookup(name.description, in: node).node,
+          "\(key) as \(name)"
+        )
+        #expect(try await mount.text(file) == "content of \(key)")
+        #expect(try await mount.names(node).contains(name.description), "\(key)")
+      }
+      #expect(try await mount.text(try await mount.node("%dipper%b%FF")) == "raw")
+    }
+  }
+
+  @Test func n1AnEmptyMarkerIsTheDirectoryAndNotAFileInIt() async throws {
+    let mount = try TestMount()
+    mount.place("dir/", "")
+    #expect(try await mount.names() == ["dir"])
+    let directory = try await mount.node("dir")
+    #expect(try await mount.names(directory).isEmpty)
+    #expect(try await mount.lookup("%dipper-object%", in: directory).node == nil)
+  }
+
+  @Test func aComponentThatIsTooLongForANameIsHiddenAlone() async throws {
+    let mount = try TestMount()
+    mount.place(String(repeating: "k", count: 1024))
+    mount.place(String(repeating: "d", count: 300) + "/f")
+    mount.place("short")
+    #expect(try await mount.names() == ["short"])
+    await expectFailure(.nameTooLong) {
+      _ = try await mount.lookup(String(repeating: "k", count: 256))
+    }
+  }
+
+  @Test func aPrefixIsMountedAsIfItWereTheBucket() async throws {
+    var options = FilesystemOptions()
+    options.prefix = ObjectKey("in/side")
+    let mount = try TestMount(options: options)
+    mount.place("in/side/x", "mine")
+    mount.place("in/side", "not mine")
+    mount.place("in/sideways", "not mine")
+    #expect(try await mount.names() == ["x"])
+    let node = try await mount.node("x")
+    #expect(try await mount.text(node) == "mine")
+    #expect(try await mount.value("user.dipper.key", of: node) == "in/side/x")
+  }
+
+  @Test func aLookupThatNobodyTookIsTakenBack() async throws {
+    let mount = try TestMount()
+    mount.place("f")
+    let node = try await mount.node("f")
+    let count = mount.bucket.snapshot.nodeCount
+    mount.bucket.forget(node, count: 1)
+    #expect(mount.bucket.snapshot.nodeCount == count - 1)
+    let gone = Asked<EntryAnswer>(takesAnswer: false)
+    mount.bucket.lookup(FileName("f"), in: .root, reply: gone.reply())
+    _ = try await gone.answer()
+    #expect(mount.bucket.snapshot.nodeCount == count - 1)
+  }
+
+  @Test func readingKeysMayBeAllowedWithoutListingThem() async throws {
+    let faults = FaultPlan([Fault(.fail(.accessDenied), operation: .listObjects, callCount: 100)])
+    let mount = try TestMount(faults: faults)
+    mount.place("f", "secret")
+    #expect(try await mount.text(try await mount.node("f")) == "secret")
+    await expectFailure(.accessDenied) { _ = try await mount.lookup("other") }
+  }
+
+  @Test func whatIsRememberedOfAbsentNamesIsBounded() async throws {
+    var options = FilesystemOptions()
+    options.absentNameCountMax = 10
+    let mount = try TestMount(options: options)
+    for number in 0..<100 { _ = try await mount.lookup("no-\(number)") }
+    mount.store.forgetCalls()
+    for number in 0..<100 { _ = try await mount.lookup("no-\(number)") }
+    #expect(mount.store.calls.of(.headObject).count >= 80)
+  }
+}
