@@ -6,12 +6,22 @@ package struct HTTPRequest: Sendable {
   package var method: String
   /// The absolute URL, percent-encoded; it is sent exactly as it stands (`//` and `..` are kept).
   package var url: String
-  /// The header fields, without `Content-Length`.
+  /// The header fields, without `Content-Length`, `Transfer-Encoding` and `Expect`.
   package var fields: HeaderFields
   /// The body.
   package var body: BodySource
-  /// When it must have ended.
+  /// When it must have ended, the wait for a connection included; a moment of the system's clock.
   package var deadline: Instant
+  /// How long nothing may move, if not the client's own limit.
+  ///
+  /// A copy on the server may stay silent for minutes.
+  package var idleTimeout: Duration?
+  /// True to go before the requests that aren't urgent while there are too few connections.
+  package var isUrgent: Bool
+  /// How large the answer's body will be, roughly; nil if nothing is known.
+  ///
+  /// It decides the size of a buffer and nothing else.
+  package var expectedBodySize: Int?
 
   /// Creates a request.
   package init(
@@ -19,13 +29,19 @@ package struct HTTPRequest: Sendable {
     url: String,
     fields: HeaderFields = HeaderFields(),
     body: BodySource = .empty,
-    deadline: Instant
+    deadline: Instant,
+    idleTimeout: Duration? = nil,
+    isUrgent: Bool = true,
+    expectedBodySize: Int? = nil
   ) {
     self.method = method
     self.url = url
     self.fields = fields
     self.body = body
     self.deadline = deadline
+    self.idleTimeout = idleTimeout
+    self.isUrgent = isUrgent
+    self.expectedBodySize = expectedBodySize
   }
 }
 
@@ -40,54 +56,5 @@ package struct HTTPResponseHead: Hashable, Sendable {
   package init(status: Int, fields: HeaderFields) {
     self.status = status
     self.fields = fields
-  }
-}
-
-/// Takes an answer as it arrives, on the transport's thread.
-///
-/// It must not block on anything but the
-/// local disk.
-package protocol HTTPReceiver: AnyObject, Sendable {
-  /// Takes the head of the final answer (not of a `100 Continue`).
-  ///
-  /// - Returns: false to end the transfer here; it then fails with `.stopped`.
-  func receive(head: HTTPResponseHead) -> Bool
-  /// Takes the next bytes of the body.
-  func receive(body: RawSpan) throws(DiskFailure)
-}
-
-/// Why there is no whole answer.
-package struct HTTPError: Error, Hashable, Sendable {
-  /// What went wrong.
-  package enum Kind: Hashable, Sendable {
-    /// The name could not be resolved or the connection not made: nothing was sent.
-    case unreachable
-    /// The connection broke, or the body was shorter or longer than announced.
-    case interrupted
-    /// The server's certificate is not trusted.
-    case untrusted
-    /// The deadline passed.
-    case timedOut
-    /// Nothing moved for the idle timeout.
-    case stalled
-    /// The receiver could not take the bytes.
-    case refused(DiskFailure)
-    /// The receiver wanted no more.
-    case stopped
-    /// The task was cancelled.
-    case cancelled
-    /// The answer is not HTTP, or larger than allowed; or the request can't be sent (bad URL).
-    case invalid
-  }
-
-  /// What went wrong.
-  package var kind: Kind
-  /// One sentence for a person.
-  package var message: String
-
-  /// Creates an error.
-  package init(_ kind: Kind, _ message: String) {
-    self.kind = kind
-    self.message = message
   }
 }

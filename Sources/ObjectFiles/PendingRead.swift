@@ -55,6 +55,10 @@ final class PendingRead: ReadWaiter {
     take()?.succeed(.file(descriptor: descriptor, range: range))
   }
 
+  func served(_ bytes: [UInt8]) {
+    take()?.succeed(.bytes(bytes))
+  }
+
   func failed(_ error: FetchError) {
     // A caller that was interrupted has had its answer.
     take()?.fail(FileError(error, reading: object.version.key).uninterrupted)

@@ -12,10 +12,16 @@ package final class CollectingSink: BodySink {
 
   private let state = Lock(State())
   private let refusesAfter: Int
+  private let onPiece: @Sendable () -> Void
 
-  /// Creates a sink; it refuses, as a full disk does, what goes beyond `refusesAfter` bytes.
-  package init(refusesAfter: Int = .max) {
+  /// Creates a sink.
+  ///
+  /// - Parameters:
+  ///   - refusesAfter: it refuses, as a full disk does, what goes beyond this many bytes.
+  ///   - onPiece: is called after each piece that it took.
+  package init(refusesAfter: Int = .max, onPiece: @escaping @Sendable () -> Void = {}) {
     self.refusesAfter = refusesAfter
+    self.onPiece = onPiece
   }
 
   package func receive(_ bytes: RawSpan, at offset: Int) throws(DiskFailure) {
@@ -29,6 +35,7 @@ package final class CollectingSink: BodySink {
       state.pieceCount += 1
       bytes.withUnsafeBytes { state.bytes.append(contentsOf: $0) }
     }
+    onPiece()
   }
 
   /// What came.

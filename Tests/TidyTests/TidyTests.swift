@@ -1,1 +1,76 @@
 import Testing
+
+/// The rules of the house, held against its files.
+@Suite
+struct TidyTests {
+  private static let tree = Tree.package
+  private static let sources = tree.sources("Sources")
+  private static let tests = tree.sources("Tests")
+  private static let house = House(manifest: tree.text("Package.swift") ?? "")
+
+  private func expectNone(_ findings: [Rules.Finding]) {
+    for finding in findings { Issue.record("\(finding)") }
+  }
+
+  @Test
+  func theFilesAreFound() {
+    #expect(Self.sources.count > 40)
+    #expect(Self.tests.count > 10)
+    #expect(Self.house.imports.count > 20)
+    #expect(Self.house.fences.count >= 6)
+  }
+
+  @Test
+  func targetsImportOnlyWhatTheManifestGivesThem() {
+    expectNone((Self.sources + Self.tests).flatMap(Self.house.breaches))
+  }
+
+  @Test
+  func eachCLibraryIsImportedByOneTarget() {
+    let shared = Self.house.sharedFences(Self.sources)
+    #expect(shared.isEmpty, "\(shared.joined(separator: "; "))")
+  }
+
+  @Test
+  func filesAreShort() {
+    expectNone((Self.sources + Self.tests).flatMap(Rules.size))
+  }
+
+  @Test
+  func functionsAreShort() {
+    expectNone(Self.sources.flatMap(Rules.functionSize))
+  }
+
+  @Test
+  func nothingBannedIsUsed() {
+    expectNone(Self.sources.flatMap(Rules.banned))
+  }
+
+  @Test
+  func uncheckedPromisesAreProved() {
+    expectNone((Self.sources + Self.tests).flatMap(Rules.safety))
+  }
+
+  @Test
+  func whatOthersSeeIsDocumented() {
+    let requirements = Rules.requirements(Self.sources)
+    expectNone(Self.sources.flatMap { Rules.documentation($0, requirements: requirements) })
+  }
+
+  @Test
+  func sourcesAreASCII() {
+    expectNone(Self.sources.flatMap(Rules.ascii))
+  }
+
+  @Test
+  func everyPromisedClauseHasATest() throws {
+    let document = try #require(Self.tree.text("docs/semantics.md"), "docs/semantics.md is missing")
+    let promised = Clauses.promised(document)
+    let python = Self.tree.paths(below: "Tests", suffix: ".py").compactMap(Self.tree.text)
+    let missing = promised.subtracting(
+      Clauses.tested(Self.tests.map { $0.lines.joined(separator: "\n") } + python)
+    )
+    #expect(promised.count > 5, "the clauses of docs/semantics.md are not recognised")
+    #expect(missing.isEmpty, "clauses without a test: \(missing.sorted().joined(separator: ", "))")
+  }
+}

@@ -1,5 +1,91 @@
-// libfuse3's low-level interface. The version macro must be the same for C and for Swift, so it is
-// set here and nowhere else.
+// libfuse3's low-level interface, and the little C that stands between it and Swift. The version
+// macro must be the same for C and for Swift, so it is set here and nowhere else.
 #pragma once
 #define FUSE_USE_VERSION 314
 #include <fuse3/fuse_lowlevel.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mount.h>
+
+#pragma clang assume_nonnull begin
+
+// ---- The channel: a libfuse session on a /dev/fuse that we opened ourselves (channel.c) ----
+
+/// A session and what its hooks remember; libfuse passes it to every operation as its user data.
+struct cfuse_channel;
+
+/// Creates a session on `device`, which it owns from then on; NULL with errno if that can't be.
+///
+/// `wanted` are INIT flags (`FUSE_*` of linux/fuse.h, the second word from bit 32 on) that go into
+/// the answer if the kernel offers them, whatever libfuse makes of them.
+struct cfuse_channel *_Nullable cfuse_channel_new(const struct fuse_lowlevel_ops *operations, int device,
+                                                  uint64_t wanted);
+/// Says whose operations these are, not retained, and what to call once, on a libfuse thread, when
+/// the kernel has taken the answer to INIT.
+void cfuse_channel_set_owner(struct cfuse_channel *channel, void *owner,
+                             void (*ready)(void *owner));
+/// The INIT flags that the kernel offered; valid once `ready` has been called.
+uint64_t cfuse_channel_offered(const struct cfuse_channel *channel);
+/// The INIT flags that we answered with; valid once `ready` has been called.
+uint64_t cfuse_channel_agreed(const struct cfuse_channel *channel);
+/// Serves requests on up to `thread_max` threads until the file system is unmounted or
+/// `cfuse_channel_exit` is called; 0, or a negative errno.
+int cfuse_channel_loop(struct cfuse_channel *channel, unsigned thread_max);
+/// Tells the loop to end, which it notices when it is woken; from any thread.
+void cfuse_channel_exit(struct cfuse_channel *channel);
+/// Wakes the thread in `cfuse_channel_loop`; 0 if there is none. To be called again, with a pause,
+/// until it returns 0: a wake-up between the thread's look at the flag and its sleep is lost.
+///
+/// libfuse 3.14 has no other way to end a loop that no request comes to: its threads wait in
+/// read(2), and the one that runs the loop waits on a semaphore out of reach.
+int cfuse_channel_nudge(struct cfuse_channel *channel);
+/// Closes the device, which ends the connection and all that waits on it. Answers that come later
+/// are dropped. Call it when the loop has ended.
+void cfuse_channel_close(struct cfuse_channel *channel);
+/// Frees the session. No request may be unanswered.
+void cfuse_channel_free(struct cfuse_channel *channel);
+/// The owner of the channel that `request` came through.
+void *cfuse_owner(fuse_req_t request);
+/// The owner, from the user data that libfuse passes to `init`.
+void *cfuse_userdata_owner(void *userdata);
+/// Whether the calling thread reads requests for some channel.
+int cfuse_is_worker(void);
+/// INIT flags that libfuse 3.14 negotiates but leaves out of its answer, or doesn't know.
+enum cfuse_init_flag {
+  cfuse_init_parallel_dirops = 1 << 18,
+  cfuse_init_handle_killpriv_v2 = 1 << 28,
+};
+
+// ---- Answers that Swift can't spell (reply.c) ----
+
+/// Answers with `count` bytes of a file; 0, or a negative errno if nobody took the answer. A file
+/// that ends early or can't be read is answered with EIO.
+int cfuse_reply_file(fuse_req_t request, int file, off_t offset, size_t count);
+/// A buffer of at least `size` bytes, reused by the next call on this thread; NULL without memory.
+void *_Nullable cfuse_thread_buffer(size_t size);
+/// Writes one entry of a READDIR answer, or of a READDIRPLUS one if `entry` isn't NULL; returns
+/// the bytes it takes, also if there isn't that much room and nothing was written.
+size_t cfuse_add_entry(void *buffer, size_t room, const uint8_t *_Nullable name, size_t name_size,
+                       const struct stat *_Nullable status, const struct fuse_entry_param *_Nullable entry,
+                       off_t next_offset);
+/// The bytes that an entry takes.
+size_t cfuse_entry_size(size_t name_size, int with_attributes);
+/// The longest name that an entry may have.
+enum { CFUSE_NAME_MAX = 1024 };
+
+// ---- Mounting (mount.c) ----
+
+/// Opens /dev/fuse; a descriptor, or -1 with errno.
+int cfuse_open_device(void);
+/// mount(2); 0, or -1 with errno.
+int cfuse_mount(const char *source, const char *target, const char *type, unsigned long flags,
+                const char *data);
+/// umount2(2) of exactly this path; 0, or -1 with errno. `forced` ends the connection first.
+int cfuse_unmount(const char *target, int lazily, int forced);
+/// Runs `fusermount3 -o options -- mountpoint`. Returns the device it mounted; or -1, with what it
+/// printed in `message`, which is empty if it could not be run, with errno.
+int cfuse_fusermount(const char *mountpoint, const char *options, char *message, size_t size);
+/// Runs `fusermount3 -u [-z] -- mountpoint`; 0, or -1 as above.
+int cfuse_fusermount_unmount(const char *mountpoint, int lazily, char *message, size_t size);
+
+#pragma clang assume_nonnull end

@@ -16,7 +16,7 @@ package enum FetchError: Error, Hashable, Sendable {
 package struct DiskFailure: Error, Hashable, Sendable, CustomStringConvertible {
   /// The errno.
   package let errno: Int32
-  /// What was tried, with its path: "write /var/cache/…/data".
+  /// What was tried, with its path: "write /var/cache/.../data".
   package let action: String
   /// The errno in words.
   package let reason: String

@@ -24,8 +24,9 @@ package protocol CachedObject: AnyObject, Sendable {
   /// Reads `range`, which lies inside the object and is not empty.
   ///
   /// If the bytes are on disk and verified the answer is immediate and nothing is allocated. Otherwise
-  /// `waiter` is made and told once, from another thread, as soon as just these bytes are there or
-  /// can't be had; the fetches of `plan` that aren't under way yet are started.
+  /// `waiter` is made and told once, as soon as just these bytes are there or can't be had; the fetches
+  /// of `plan` that aren't under way yet are started. It may be told from any thread, and before this
+  /// call returns.
   func read(
     _ range: ByteRange,
     plan: FetchPlan,
@@ -39,7 +40,7 @@ package protocol CachedObject: AnyObject, Sendable {
   func cancel(_ wait: WaitID)
 
   /// The reader that wanted `ranges` ahead of itself has gone elsewhere: fetches of them that nobody
-  /// waits for end when what they have is worth keeping.
+  /// waits for end. What they have is kept; one that is almost done goes on.
   func abandonPrefetch(of ranges: [ByteRange])
 }
 
@@ -80,6 +81,10 @@ package protocol ReadWaiter: AnyObject, Sendable {
   /// The bytes are on disk, in this open file at their own offset. Called once at most, and never
   /// after `failed`.
   func served(from descriptor: Int32)
+  /// The bytes themselves, all of the range, because the disk can't take them.
+  ///
+  /// Called instead of `served(from:)`.
+  func served(_ bytes: [UInt8])
   /// They can't be had. Called once at most, and never after `served`.
   func failed(_ error: FetchError)
 }

@@ -1,0 +1,280 @@
+"""Measures reading through a mount. See README.md beside this file."""
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Tests", "EndToEnd"))
+
+from conftest import SERVERS, Bucket, Mount, alive, run, wait_for  # noqa: E402
+from weather import Proxy  # noqa: E402
+
+MIB = 1 << 20
+GIB = 1 << 30
+DIPPER = os.environ["DIPPER_BINARY"]
+
+
+def size_of(text):
+    units = {"K": 1 << 10, "M": MIB, "G": GIB}
+    return int(text[:-1]) * units[text[-1]] if text[-1] in units else int(text)
+
+
+def content(size):
+    """Bytes that don't compress and cost little to make."""
+    block = random.Random(size).randbytes(MIB)
+    return (block * (size // MIB + 1))[:size]
+
+
+def upload(bucket, key, size):
+    """Puts an object of `size` by multipart, 64 MiB a part."""
+    data = content(size)
+    if size <= 64 * MIB:
+        bucket.put(key, data)
+        return hashlib.sha256(data).hexdigest()
+    facts = dict(Bucket=bucket.name, Key=key)
+    upload_id = bucket.s3.create_multipart_upload(**facts)["UploadId"]
+    parts = []
+    for number, at in enumerate(range(0, size, 64 * MIB), 1):
+        answer = bucket.s3.upload_part(PartNumber=number, UploadId=upload_id, Body=data[at : at + 64 * MIB], **facts)
+        parts.append({"PartNumber": number, "ETag": answer["ETag"]})
+    bucket.s3.complete_multipart_upload(UploadId=upload_id, MultipartUpload={"Parts": parts}, **facts)
+    return hashlib.sha256(data).hexdigest()
+
+
+def usage(pid):
+    """CPU seconds so far and peak resident bytes of a process."""
+    fields = open("/proc/%d/stat" % pid).read().rsplit(")", 1)[1].split()
+    ticks = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    peak = [line for line in open("/proc/%d/status" % pid) if line.startswith("VmHWM")][0]
+    return ticks, int(peak.split()[1]) * 1024
+
+
+def timed(command):
+    begin = time.monotonic()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return time.monotonic() - begin
+
+
+def parallel_curl(url, size, count, directory):
+    """Fetches the object as `count` parallel ranges to nowhere with curl."""
+    step = size // count
+    config = os.path.join(directory, "curl.cfg")
+    with open(config, "w") as file:
+        for i in range(count):
+            end = size - 1 if i == count - 1 else (i + 1) * step - 1
+            if i:
+                file.write("next\n")
+            file.write('url = "%s"\noutput = "/dev/null"\nrange = "%d-%d"\nsilent\nfail\n' % (url, i * step, end))
+    return timed(["curl", "--parallel", "--parallel-immediate", "--parallel-max", str(count), "--config", config])
+
+
+def drop_pages():
+    subprocess.run(["sync"])
+    with open("/proc/sys/vm/drop_caches", "w") as file:
+        file.write("1\n")
+
+
+def median(values):
+    return statistics.median(values)
+
+
+class Stage:
+    """A server's bucket, a directory to work in, a mount made anew for each round."""
+
+    def __init__(self, options):
+        self.options = options
+        self.server = options.server
+        self.bucket = Bucket(self.server, SERVERS[self.server])
+        self.directory = tempfile.mkdtemp(prefix="dipper-bench-")
+        self.made = []
+
+    def mount(self, endpoint=None, cache=None, options=()):
+        mount = Mount(self.bucket.url, os.path.join(self.directory, "mnt%d" % len(self.made)),
+                      endpoint or self.bucket.endpoint, cache=cache, options=list(options))
+        self.made.append(mount)
+        return mount.start()
+
+    def close(self):
+        for mount in self.made:
+            mount.clear()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def cold(stage):
+    size = size_of(stage.options.size)
+    upload(stage.bucket, "f", size)
+    url = stage.bucket.s3.generate_presigned_url("get_object", Params={"Bucket": stage.bucket.name, "Key": "f"})
+    rows = []
+    for number in range(stage.options.rounds + 1):
+        curl = parallel_curl(url, size, stage.options.streams, stage.directory)
+        mount = stage.mount()
+        pid = mount.pid
+        before, _ = usage(pid)
+        seconds = timed(["dd", "if=" + (mount / "f"), "of=/dev/null", "bs=1M"])
+        after, peak = usage(pid)
+        counters = mount.status()["counters"]
+        mount.stop()
+        shutil.rmtree(mount.cache)
+        if number:  # the first round warms the server
+            rows.append((curl, seconds, after - before, peak, counters))
+    gib = size / GIB
+    print(json.dumps({
+        "benchmark": "cold", "bytes": size, "rounds": len(rows),
+        "curl_seconds": round(median(r[0] for r in rows), 3), "dipper_seconds": round(median(r[1] for r in rows), 3),
+        "speed_to_curl": round(median(r[0] / r[1] for r in rows), 3),
+        "ratios": [round(r[0] / r[1], 2) for r in rows],
+        "cpu_seconds_per_gib": round(median(r[2] for r in rows) / gib, 3),
+        "peak_mib": round(max(r[3] for r in rows) / MIB, 1),
+        "requests": rows[-1][4]["requests"], "bytes_received": rows[-1][4]["bytes_received"],
+    }))
+
+
+def warm(stage):
+    size = size_of(stage.options.size)
+    upload(stage.bucket, "f", size)
+    mount = stage.mount()
+    timed(["dd", "if=" + (mount / "f"), "of=/dev/null", "bs=1M"])
+    data = [os.path.join(root, name) for root, _, files in os.walk(mount.cache) for name in files if name == "data"]
+    assert len(data) == 1
+    mount.stop()
+    rows = []
+    for number in range(stage.options.rounds + 1):
+        # The cached file's own pages stay in memory for both, so that the disk isn't what is measured.
+        timed(["dd", "if=" + data[0], "of=/dev/null", "bs=1M"])
+        native = timed(["dd", "if=" + data[0], "of=/dev/null", "bs=1M"])
+        mount.start()
+        pid = mount.pid
+        first = timed(["dd", "if=" + (mount / "f"), "of=/dev/null", "bs=1M"])  # verifies what it serves
+        run(["sh", "-c", "dd if=%s iflag=nocache count=0 status=none" % (mount / "f")])
+        before, _ = usage(pid)
+        seconds = timed(["dd", "if=" + (mount / "f"), "of=/dev/null", "bs=1M"])
+        after, peak = usage(pid)
+        again = timed(["dd", "if=" + (mount / "f"), "of=/dev/null", "bs=1M"])
+        received = mount.status()["counters"]["bytes_received"]
+        mount.stop()
+        if number:
+            rows.append((native, first, seconds, again, after - before, peak, received))
+    print(json.dumps({
+        "benchmark": "warm", "bytes": size, "rounds": len(rows), "native_seconds": round(median(r[0] for r in rows), 3),
+        "first_touch_ratio": round(median(r[0] / r[1] for r in rows), 3),
+        "verified_ratio": round(median(r[0] / r[2] for r in rows), 3),
+        "kernel_pages_ratio": round(median(r[0] / r[3] for r in rows), 3),
+        "cpu_seconds": round(median(r[4] for r in rows), 3), "peak_mib": round(max(r[5] for r in rows) / MIB, 1),
+        "bytes_received": max(r[6] for r in rows),
+    }))
+
+
+def kill(stage):
+    size = size_of(stage.options.size)
+    digest = upload(stage.bucket, "f", size)
+    proxy = Proxy(stage.bucket.endpoint)
+    mount = stage.mount(endpoint=proxy.url)
+    file = os.open(mount / "f", os.O_RDONLY)
+    done = 0
+    while done < 0.7 * size:
+        done += len(os.read(file, MIB))
+    mount.kill()
+    os.close(file)
+    first = proxy.body_bytes("/f")
+    mount.start()
+    same = hashlib.sha256(mount.read("f")).hexdigest() == digest
+    total = proxy.body_bytes("/f")
+    mount.stop()
+    print(json.dumps({"benchmark": "kill-mount", "bytes": size, "read_at_kill": done, "fetched_at_kill": first,
+                      "fetched_in_all": total, "again_mib": round((total - size) / MIB, 2), "sha256_equal": same}))
+
+    begin = proxy.mark()
+    target = os.path.join(stage.directory, "target")
+    command = [DIPPER, "get", stage.bucket.url + "/f", target, "--endpoint", proxy.url]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_for(lambda: proxy.body_bytes("/f", begin) > 0.7 * size, "70 %", 300)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    first = proxy.body_bytes("/f", begin)
+    subprocess.run(command, check=True)
+    total = proxy.body_bytes("/f", begin)
+    with open(target, "rb") as file:
+        same = hashlib.file_digest(file, "sha256").hexdigest() == digest
+    print(json.dumps({"benchmark": "kill-get", "bytes": size, "fetched_at_kill": first, "fetched_in_all": total,
+                      "again_mib": round((total - size) / MIB, 2), "sha256_equal": same}))
+    proxy.close()
+
+
+def random_reads(stage):
+    size = 1 << 30
+    upload(stage.bucket, "f", size)
+    proxy = Proxy(stage.bucket.endpoint)
+    url = stage.bucket.s3.generate_presigned_url("get_object", Params={"Bucket": stage.bucket.name, "Key": "f"})
+    import requests
+
+    bare = requests.Session()
+    for block in (4096, 131072):
+        mount = stage.mount(endpoint=proxy.url)
+        file = os.open(mount / "f", os.O_RDONLY)
+        places = random.Random(block)
+        begin = proxy.mark()
+        through, direct = [], []
+        for _ in range(200):
+            at = places.randrange(0, size - block) & ~4095
+            started = time.monotonic()
+            os.pread(file, block, at)
+            through.append(time.monotonic() - started)
+            started = time.monotonic()
+            bare.get(url, headers={"Range": "bytes=%d-%d" % (at, at + 131071)}).content
+            direct.append(time.monotonic() - started)
+        got = [r for r in proxy.requests("GET", "/f", begin)]
+        print(json.dumps({"benchmark": "random", "block": block, "reads": 200,
+                          "requests_per_read": len(got) / 200, "bytes_per_read": sum(r["sent"] for r in got) / 200,
+                          "milliseconds": round(1000 * median(through), 2),
+                          "bare_milliseconds": round(1000 * median(direct), 2)}))
+        os.close(file)
+        mount.stop()
+    proxy.close()
+
+
+def listing(stage):
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(lambda i: stage.bucket.put("d/f%05d" % i, b"x"), range(10000)))
+    for _ in range(stage.options.rounds):
+        begin = time.monotonic()
+        pages = list(stage.bucket.s3.get_paginator("list_objects_v2").paginate(Bucket=stage.bucket.name, Prefix="d/", Delimiter="/"))
+        bare = time.monotonic() - begin
+        mount = stage.mount(options=["--metadata-ttl", "60"])
+        cold_seconds = timed(["ls", "-l", mount / "d"])
+        warm_seconds = timed(["ls", "-l", mount / "d"])
+        status = mount.status()
+        mount.stop()
+        print(json.dumps({"benchmark": "list", "keys": 10000, "pages": len(pages), "bare_seconds": round(bare, 3),
+                          "cold_seconds": round(cold_seconds, 3), "warm_seconds": round(warm_seconds, 3),
+                          "requests": status["counters"]["requests"],
+                          "resident_mib": round(status["memory"]["resident_bytes"] / MIB, 1)}))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    works = {"cold": cold, "warm": warm, "kill": kill, "random": random_reads, "list": listing}
+    parser.add_argument("work", choices=works)
+    parser.add_argument("--size", default="1G")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--streams", type=int, default=8)
+    parser.add_argument("--server", default="seaweedfs")
+    stage = Stage(parser.parse_args())
+    try:
+        works[stage.options.work](stage)
+    finally:
+        stage.close()
+
+
+if __name__ == "__main__":
+    main()

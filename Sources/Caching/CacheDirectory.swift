@@ -1,0 +1,196 @@
+internal import Core
+internal import Crypto
+internal import Support
+internal import Transfer
+
+/// The directory of one store's cache: its rules, its lock, and the paths below it.
+///
+/// `ROOT/<store id>/` with `lock`, `store`, `objects/` and `aside/` (docs/cache-format.md).
+final class CacheDirectory: Sendable {
+  /// The directory of this store below the root.
+  let path: String
+  private let root: String
+  private let storeName: String
+  private let holder: String
+  private let lock: Lock<LockFile>
+
+  var objects: String { path + "/objects" }
+  private var aside: String { path + "/aside" }
+
+  /// How many entries that were set aside are kept for whoever wants to know what happened.
+  private static let asideCountMax = 8
+
+  private init(root: String, path: String, storeName: String, holder: String, lock: LockFile) {
+    self.root = root
+    self.path = path
+    self.storeName = storeName
+    self.holder = holder
+    self.lock = Lock(lock)
+  }
+
+  /// Makes or checks the directories, and takes the lock.
+  ///
+  /// - Parameters:
+  ///   - root: the directory of all caches.
+  ///   - storeName: what the cached bytes belong to: scheme, endpoint and bucket.
+  ///   - holder: what this process does, for whoever comes second.
+  /// - Returns: the directory, locked.
+  /// - Throws: `CacheError` if it is refused or in use.
+  static func open(
+    root: String,
+    storeName: String,
+    holder: String
+  ) throws(CacheError) -> CacheDirectory {
+    let digest = SHA256.digest(of: Array(storeName.utf8))
+    let path = root + "/" + digest.prefix(16).hexadecimal
+    do {
+      try makeParents(of: root)
+      for directory in [root, path] {
+        if try Disk.status(of: directory) == nil { try Disk.createDirectory(directory) }
+        try check(directory)
+      }
+      let lock = try LockFile.acquire(path + "/lock", holder: holder)
+      let directory = CacheDirectory(
+        root: root,
+        path: path,
+        storeName: storeName,
+        holder: holder,
+        lock: lock
+      )
+      try directory.makeContent()
+      return directory
+    } catch let error as CacheError {
+      throw error
+    } catch let error as LockFile.LockError {
+      switch error {
+      case .held(let holder): throw .held(directory: path, by: holder)
+      case .disk(let failure): throw .disk(failure)
+      }
+    } catch let failure as DiskFailure {
+      throw .disk(failure)
+    } catch {
+      throw .refused("the cache directory \(root) can't be used: \(error)")
+    }
+  }
+
+  /// Makes the entry's directory and those above it, after somebody may have removed them.
+  ///
+  /// - Throws: `DiskFailure` also if another process has the cache now.
+  func makeDirectory(of id: EntryID) throws(DiskFailure) {
+    if try Disk.status(of: objects) == nil { try restore() }
+    try Disk.createDirectory(objects + "/" + id.shardName)
+    try Disk.createDirectory(objects + "/" + id.keyPath)
+    try Disk.createDirectory(objects + "/" + id.path)
+  }
+
+  /// Where an entry's files lie.
+  func paths(of id: EntryID) -> PartFile.Paths {
+    let directory = objects + "/" + id.path
+    return PartFile.Paths(data: directory + "/data", checkpoint: directory + "/checkpoint")
+  }
+
+  /// Removes an entry; without its checkpoint the data means nothing, so that goes first.
+  func remove(_ id: EntryID) throws(DiskFailure) {
+    let directory = objects + "/" + id.path
+    try Disk.removeFile(directory + "/checkpoint")
+    try Disk.removeTree(directory)
+    // Other versions may be there: then it stays.
+    try? Disk.removeDirectory(objects + "/" + id.keyPath)
+  }
+
+  /// Moves what has the path `name` below `objects` out of the way, and drops the oldest of what
+  /// lies there.
+  func setAside(_ name: String) throws(DiskFailure) {
+    try Disk.createDirectory(aside)
+    let short = name.split(separator: "/").map { $0.prefix(16) }.joined(separator: "-")
+    var target = aside + "/" + short
+    var number = 1
+    while try Disk.status(of: target) != nil {
+      number += 1
+      target = aside + "/" + short + ".\(number)"
+    }
+    try Disk.rename(objects + "/" + name, to: target)
+    try Disk.touch(target)
+    try trimAside(to: Self.asideCountMax)
+  }
+
+  /// Removes all but the last `count` entries that were set aside.
+  func trimAside(to count: Int) throws(DiskFailure) {
+    guard try Disk.status(of: aside) != nil else { return }
+    var found: [(name: String, time: Timestamp)] = []
+    for name in try Disk.names(in: aside) {
+      guard let status = try Disk.status(of: aside + "/" + name) else { continue }
+      found.append((name, status.modified))
+    }
+    for old in found.sorted(by: { $0.time < $1.time }).dropLast(count) {
+      try Disk.removeTree(aside + "/" + old.name)
+    }
+  }
+
+  /// Lets go of the lock file's name; the lock ends with the process or with this object.
+  func release() throws(DiskFailure) {
+    try lock.withLock { $0 }.removeFile()
+  }
+
+  /// Makes everything anew after the directory was removed under us.
+  private func restore() throws(DiskFailure) {
+    try Disk.createDirectory(root)
+    try Disk.createDirectory(path)
+    let isInPlace = try lock.withLock { $0 }.isInPlace()
+    if !isInPlace {
+      do throws(LockFile.LockError) {
+        let renewed = try LockFile.acquire(path + "/lock", holder: holder)
+        lock.withLock { $0 = renewed }
+      } catch {
+        switch error {
+        case .disk(let failure): throw failure
+        case .held(let other):
+          // EBUSY.
+          throw DiskFailure(errno: 16, action: "use \(path)", reason: "in use by \(other)")
+        }
+      }
+    }
+    try makeContent()
+  }
+
+  private func makeContent() throws(DiskFailure) {
+    try Disk.createDirectory(objects)
+    let name = path + "/store"
+    guard try Disk.status(of: name) == nil else { return }
+    let file = try FileDescriptor.open(name, [.readWrite, .create, .exclusive, .noFollow])
+    let bytes = Array((storeName.utf8.printable + "\n").utf8)
+    try bytes.span.bytes.withUnsafeBytes { (buffer) throws(DiskFailure) in
+      try file.write(buffer, at: 0)
+    }
+  }
+
+  private static func makeParents(of root: String) throws(DiskFailure) {
+    var parent = root.hasPrefix("/") ? "" : "."
+    for component in root.split(separator: "/").dropLast() {
+      parent += "/" + component
+      if try Disk.status(of: parent) == nil { try Disk.createDirectory(parent) }
+    }
+  }
+
+  /// Refuses a directory that others could reach into (O5).
+  private static func check(_ path: String) throws {
+    guard let status = try Disk.status(of: path) else {
+      throw CacheError.refused("the cache directory \(path) is not there")
+    }
+    let name = "the cache directory \(path)"
+    switch status.kind {
+    case .directory: break
+    case .symbolicLink: throw CacheError.refused("\(name) is a symbolic link")
+    case .file, .other: throw CacheError.refused("\(name) is not a directory")
+    }
+    guard status.userID == Disk.userID else {
+      throw CacheError.refused("\(name) belongs to another user (uid \(status.userID))")
+    }
+    guard status.permissions & 0o022 == 0 else {
+      throw CacheError.refused("\(name) can be written by other users; chmod it to 0700")
+    }
+    guard Disk.isWritable(path) else {
+      throw CacheError.refused("\(name) can't be written")
+    }
+  }
+}

@@ -1,0 +1,125 @@
+internal import Core
+internal import Support
+internal import Transfer
+
+extension ObjectCache {
+  /// Evicting stops this far below the limit, so that it has to be done seldom: a tenth.
+  private static let slackDivisor = 10
+
+  /// An open entry has grown.
+  func grew(_ id: EntryID, by count: Int) {
+    let isOver = state.withLock { state in
+      state.index.grew(id, by: count)
+      return state.index.byteCount > settings.byteCountMax
+    }
+    if isOver || missingFreeByteCount() > 0 { startEviction() }
+  }
+
+  /// Evicts, on a thread that may take long, what is too much; if that is under way it goes on.
+  func startEviction() {
+    let starts = state.withLock { state in
+      defer { state.isEvicting = true }
+      return !state.isEvicting && !state.isClosed
+    }
+    guard starts else { return }
+    environment.disk.submit { [weak self] in self?.runEviction() }
+  }
+
+  /// Evicts until the cache and the file system have room again, or nothing is left to evict.
+  private func runEviction() {
+    defer { state.withLock { $0.isEvicting = false } }
+    let missing = missingFreeByteCount()
+    if missing > 0 { try? directory.trimAside(to: 0) }
+    let (victims, isLacking) = state.withLock { state in
+      let limit = settings.byteCountMax
+      let excess = state.index.byteCount - limit
+      let count = max(excess > 0 ? excess + limit / Self.slackDivisor : 0, missing)
+      let victims = state.index.victims(toFree: count)
+      return (victims, missing > 0 && victims.isEmpty)
+    }
+    for id in victims { _ = evict(id) }
+    // What is open fills the disk: it goes on, but adds nothing more.
+    if isLacking { for download in openDownloads { download.pauseKeeping() } }
+  }
+
+  /// Removes an entry that nobody has open.
+  func evict(_ id: EntryID) -> Bool {
+    guard case .mine = claim(id) else { return false }
+    var isGone = false
+    do throws(DiskFailure) {
+      if PartFile.hasUnknownFormat(directory.paths(of: id)) {
+        state.withLock { $0.index.kept(id) }
+      } else {
+        try directory.remove(id)
+        isGone = true
+      }
+    } catch {
+      environment.log.write(.warning, "a cache entry could not be evicted: \(error)")
+      state.withLock { $0.index.kept(id) }
+    }
+    state.withLock(wakingAll: true) { state in
+      state.slots[id] = nil
+      if isGone { state.index.forget(id) }
+    }
+    return isGone
+  }
+
+  /// How many bytes more should be free in the file system.
+  private func missingFreeByteCount() -> Int {
+    guard let space = try? Disk.space(at: directory.path) else { return 0 }
+    let floor = settings.freeByteCountMin ?? min(space.total / 20, 1 << 30)
+    return max(0, floor - space.free)
+  }
+
+  /// Looks through what is on disk: sizes and last uses of entries; what isn't an entry is set aside.
+  func scan() {
+    do throws(DiskFailure) {
+      for shard in try Disk.names(in: directory.objects) {
+        for key in try names(below: shard) {
+          for version in try names(below: shard + "/" + key) {
+            if state.withLock({ $0.isClosed }) { return }
+            try found(shard: shard, key: key, version: version)
+          }
+        }
+      }
+    } catch {
+      environment.log.write(.warning, "the cache could not be looked through: \(error)")
+    }
+    let isOver = state.withLock { $0.index.byteCount > settings.byteCountMax }
+    if isOver { startEviction() }
+  }
+
+  /// The names in a directory below `objects`; one that is no directory is set aside.
+  private func names(below path: String) throws(DiskFailure) -> [String] {
+    let status = try Disk.status(of: directory.objects + "/" + path)
+    guard let status else { return [] }
+    guard status.kind == .directory else {
+      try discard(path)
+      return []
+    }
+    return try Disk.names(in: directory.objects + "/" + path)
+  }
+
+  private func found(shard: String, key: String, version: String) throws(DiskFailure) {
+    let path = shard + "/" + key + "/" + version
+    guard let id = EntryID(keyName: key, versionName: version), id.shardName == shard else {
+      return try discard(path)
+    }
+    let paths = directory.paths(of: id)
+    guard let data = try Disk.status(of: paths.data), let checkpoint = paths.checkpoint,
+      let record = try Disk.status(of: checkpoint)
+    else {
+      // A crash left a half of it. If somebody is making it just now it is open by the time we look.
+      _ = evict(id)
+      return
+    }
+    state.withLock { state in
+      state.index.found(id, byteCount: data.allocatedByteCount, lastUsed: record.modified)
+    }
+  }
+
+  private func discard(_ path: String) throws(DiskFailure) {
+    environment.log.write(.warning, "what is no cache entry is set aside", ["path": path])
+    try directory.setAside(path)
+  }
+}

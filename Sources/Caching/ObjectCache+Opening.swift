@@ -1,0 +1,148 @@
+internal import Core
+internal import Support
+internal import Transfer
+
+extension ObjectCache {
+  /// Opens an entry's files, making them if they aren't there.
+  ///
+  /// - Returns: nil if the disk doesn't let us; it has been logged.
+  func makeDownload(
+    of version: ObjectVersion,
+    _ id: EntryID,
+    _ number: UInt64
+  ) -> (object: Download, byteCount: Int)? {
+    do throws(PartFile.OpenError) {
+      let file = try openFile(of: version, id)
+      let lease = EntryLease(id, number, of: self)
+      let download = Download(
+        file,
+        from: store,
+        in: environment,
+        settings: settings.download,
+        observer: lease
+      )
+      // The time of the last use is what the next process evicts by.
+      if let path = file.paths.checkpoint { try? Disk.touch(path) }
+      return (download, (try? file.allocatedByteCount()) ?? 0)
+    } catch {
+      environment.log.write(
+        .warning,
+        "an object is read without the cache: \(Self.words(for: error))",
+        ["key": "\(version.key)"]
+      )
+      if case .disk(let failure) = error, failure.isOutOfSpace { startEviction() }
+      return nil
+    }
+  }
+
+  /// Opens an entry's part file; what is damaged is set aside, what was removed is made again.
+  private func openFile(
+    of version: ObjectVersion,
+    _ id: EntryID
+  ) throws(PartFile.OpenError) -> PartFile {
+    var tryCount = 0
+    while true {
+      tryCount += 1
+      do throws(PartFile.OpenError) {
+        return try PartFile.open(
+          directory.paths(of: id),
+          identity: identity(of: version),
+          time: environment.time,
+          faults: faults
+        )
+      } catch {
+        // A second time is for a directory that is being evicted beside us; more would be no accident.
+        guard tryCount < 3 else { throw error }
+        do throws(DiskFailure) {
+          try repair(id, after: error)
+        } catch let failure {
+          throw .disk(failure)
+        }
+        if case .unknownFormat = error { throw error }
+        if case .disk(let failure) = error, !failure.isMissing { throw error }
+      }
+    }
+  }
+
+  private func repair(_ id: EntryID, after error: PartFile.OpenError) throws(DiskFailure) {
+    switch error {
+    case .disk(let failure):
+      if failure.isMissing { try directory.makeDirectory(of: id) }
+    case .unknownFormat: break
+    case .damaged, .foreign:
+      environment.log.write(
+        .warning,
+        "a cache entry is set aside: \(Self.words(for: error))",
+        ["entry": id.path]
+      )
+      try directory.setAside(id.path)
+    }
+  }
+
+  private static func words(for error: PartFile.OpenError) -> String {
+    switch error {
+    case .disk(let failure): "\(failure)"
+    case .unknownFormat(let version): "its checkpoint has format version \(version)"
+    case .damaged(let reason): "its checkpoint is damaged: \(reason)"
+    case .foreign(let identity):
+      "its checkpoint is that of \"\(identity.version.key)\" in \(identity.store)"
+    }
+  }
+
+  /// Evicts the other versions of an object that has a new one.
+  func dropOtherVersions(than id: EntryID) {
+    environment.disk.submit { [weak self] in
+      guard let self,
+        let names = try? Disk.names(in: directory.objects + "/" + id.keyPath)
+      else { return }
+      for name in names where name != id.versionName {
+        guard let other = EntryID(keyName: id.keyName, versionName: name) else { continue }
+        _ = evict(other)
+      }
+    }
+  }
+
+  /// Nobody has an entry open any more.
+  func leaseEnded(_ id: EntryID, _ number: UInt64) {
+    let isOver = state.withLock { state in
+      // Opened again in the meantime: that use goes on.
+      guard state.slots[id]?.number == number else { return false }
+      state.slots[id] = nil
+      state.index.closed(id, at: environment.time.wallTime)
+      return state.index.byteCount > settings.byteCountMax
+    }
+    if isOver { startEviction() }
+  }
+}
+
+/// Keeps an entry from being evicted while its object lives, and hears how it grows.
+final class EntryLease: DownloadObserver {
+  private let id: EntryID
+  private let number: UInt64
+  private weak let cache: ObjectCache?
+
+  init(_ id: EntryID, _ number: UInt64, of cache: ObjectCache) {
+    self.id = id
+    self.number = number
+    self.cache = cache
+  }
+
+  func downloadGrew(_ download: Download, by byteCount: Int) {
+    cache?.grew(id, by: byteCount)
+  }
+
+  func downloadWasRefused(_ download: Download, _ failure: DiskFailure) {
+    if failure.isOutOfSpace { cache?.startEviction() }
+  }
+
+  deinit {
+    cache?.leaseEnded(id, number)
+  }
+}
+
+extension DiskFailure {
+  /// The file or a directory above it is not there: ENOENT.
+  fileprivate var isMissing: Bool { errno == 2 }
+  /// The disk or a quota is full: ENOSPC, EDQUOT.
+  var isOutOfSpace: Bool { errno == 28 || errno == 122 }
+}

@@ -1,0 +1,13 @@
+package import Dipper
+
+extension BucketOptions {
+  /// Creates the options that a command line states.
+  package init(_ invocation: Invocation) {
+    self.init()
+    endpoint = invocation.text(.endpoint)
+    region = invocation.text(.region)
+    usesPathStyle = invocation.has(.pathStyle) ? true : nil
+    profile = invocation.text(.profile)
+    isAnonymous = invocation.has(.anonymous)
+  }
+}

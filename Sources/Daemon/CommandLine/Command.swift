@@ -1,0 +1,180 @@
+/// The commands, by the word that names them.
+package enum CommandName: String, Hashable, Sendable, CaseIterable {
+  case mount
+  case unmount
+  case status
+  case get
+  case put
+  case cp
+  case ls
+  case warm
+  case evict
+  case map
+  case doctor
+  case demo
+}
+
+/// One command: what it takes and what the help says of it.
+package struct Command: Sendable {
+  /// The word.
+  package let name: CommandName
+  /// The operands as the help shows them.
+  package let operands: String
+  /// How many operands it takes.
+  package let operandCount: ClosedRange<Int>
+  /// What it does, in a few words.
+  package let summary: String
+  /// What a person should know before the options.
+  package let details: String
+  /// The options it takes.
+  package let options: [OptionName]
+  /// Command lines to start from, each with what it does.
+  package let examples: [(line: String, meaning: String)]
+  /// False if it is in the contract but not in this version.
+  package let isBuilt: Bool
+
+  private init(
+    _ name: CommandName,
+    _ operands: String,
+    _ operandCount: ClosedRange<Int>,
+    _ summary: String,
+    details: String = "",
+    options: [OptionName] = [],
+    examples: [(line: String, meaning: String)] = [],
+    isBuilt: Bool = true
+  ) {
+    self.name = name
+    self.operands = operands
+    self.operandCount = operandCount
+    self.summary = summary
+    self.details = details
+    self.options = options
+    self.examples = examples
+    self.isBuilt = isBuilt
+  }
+
+  private static let storeOptions: [OptionName] = [
+    .endpoint, .region, .pathStyle, .profile, .anonymous,
+  ]
+  private static let logOptions: [OptionName] = [.logLevel, .logFile, .logFormat]
+
+  /// Returns the command of this name.
+  package static func named(_ name: CommandName) -> Command {
+    switch name {
+    case .mount: mount
+    case .unmount: unmount
+    case .status: status
+    case .get: get
+    case .ls: ls
+    case .demo: demo
+    case .put: planned(.put, "FILE|- OBJECT-URL", 2...2, "resumable upload")
+    case .cp: planned(.cp, "OBJECT-URL OBJECT-URL", 2...2, "copy on the server, resumable")
+    case .warm: planned(.warm, "PATH...", 1...(.max), "fetch whole files of a mount into its cache")
+    case .evict: planned(.evict, "PATH...", 1...(.max), "drop cached parts")
+    case .map: planned(.map, "PATH", 1...1, "draw which parts of a file are cached")
+    case .doctor: planned(.doctor, "[BUCKET-URL]", 0...1, "check the machine and say what to do")
+    }
+  }
+
+  private static func planned(
+    _ name: CommandName,
+    _ operands: String,
+    _ operandCount: ClosedRange<Int>,
+    _ summary: String
+  ) -> Command {
+    Command(name, operands, operandCount, summary, isBuilt: false)
+  }
+
+  private static let mount = Command(
+    .mount,
+    "BUCKET-URL MOUNTPOINT",
+    2...2,
+    "mount a bucket; returns when the mount answers, the daemon stays behind",
+    details: """
+      BUCKET-URL is s3://BUCKET[/PREFIX] or file:///DIR. Credentials are looked up as other tools
+      do (AWS_ACCESS_KEY_ID and so on, then the shared configuration files); they are never given
+      on the command line.
+      """,
+    options: storeOptions + [
+      .foreground, .readOnly, .cacheDirectory, .cacheSize, .memory, .metadataTTL, .deadline, .uid,
+      .gid, .umask, .fileMode, .directoryMode, .allowOther, .nonEmpty, .mountOption, .partSize,
+      .parallel, .maxRetries, .limitRate,
+    ] + logOptions,
+    examples: [
+      ("dipper mount s3://data /mnt/data", "mount a bucket"),
+      (
+        "dipper mount --endpoint http://127.0.0.1:9000 s3://data/2024 ~/data",
+        "a server of your own"
+      ),
+      ("dipper mount file:///srv/bucket /mnt/bucket -o allow_other,cache_size=50G", "a directory"),
+      ("s3://data /mnt/data dipper _netdev,region=eu-central-1 0 0", "a line in /etc/fstab"),
+    ]
+  )
+
+  private static let unmount = Command(
+    .unmount,
+    "MOUNTPOINT",
+    1...1,
+    "write what is pending (with progress), then unmount",
+    details: "A mount whose daemon is gone (\"Transport endpoint is not connected\") is cleared.",
+    options: [.noProgress, .progress],
+    examples: [("dipper unmount /mnt/data", "unmount")]
+  )
+
+  private static let status = Command(
+    .status,
+    "[MOUNTPOINT]",
+    0...1,
+    "mounts, transfers in progress, cache, counters, last errors",
+    options: [.json, .watch],
+    examples: [
+      ("dipper status", "all mounts"),
+      ("dipper status /mnt/data --json", "one mount, for a script"),
+      ("dipper status --watch", "go on showing"),
+    ]
+  )
+
+  private static let get = Command(
+    .get,
+    "OBJECT-URL [FILE|-]",
+    1...2,
+    "resumable download",
+    details: """
+      Ctrl-C pauses: finished parts are kept, and the same command resumes. The target is replaced
+      in one step after all has arrived and been verified. FILE may be a directory; '-' is standard
+      output, which can't be resumed.
+      """,
+    options: storeOptions + [
+      .partSize, .parallel, .maxRetries, .limitRate, .ifMatch, .versionID, .checkpoint,
+      .noCheckpoint, .tempFile, .forceRestart, .abort, .progress, .noProgress, .json,
+    ] + logOptions,
+    examples: [
+      ("dipper get s3://data/big.tar", "download, or go on with it"),
+      ("dipper get s3://data/big.tar /tmp/ --parallel 16", "into a directory"),
+      ("dipper get s3://data/list.txt - | sort", "to standard output"),
+      ("dipper get s3://data/big.tar --abort", "give a paused download up"),
+    ]
+  )
+
+  private static let ls = Command(
+    .ls,
+    "BUCKET-URL",
+    1...1,
+    "list keys",
+    options: [.long, .recursive, .json] + storeOptions + [.maxRetries] + logOptions,
+    examples: [
+      ("dipper ls s3://data", "one level"),
+      ("dipper ls -l -r s3://data/2024/", "everything below a prefix, with sizes"),
+      ("dipper ls --json s3://data | jq .key", "for a script"),
+    ]
+  )
+
+  private static let demo = Command(
+    .demo,
+    "[MOUNTPOINT]",
+    0...1,
+    "a sample bucket on the embedded store, mounted; needs nothing",
+    options: [.foreground] + logOptions,
+    examples: [("dipper demo", "mount it and say what to try")]
+  )
+}

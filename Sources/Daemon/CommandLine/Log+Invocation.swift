@@ -1,0 +1,27 @@
+package import Core
+package import Support
+
+extension Log {
+  /// Creates the log that a command line asks for.
+  ///
+  /// - Parameters:
+  ///   - invocation: the command line.
+  ///   - target: where lines go unless `--log-file` says otherwise.
+  /// - Throws: `DiskFailure` if the file can't be opened.
+  package convenience init(
+    _ invocation: Invocation,
+    otherwise target: Target
+  ) throws(DiskFailure) {
+    var target = target
+    if let path = invocation.text(.logFile) {
+      let flags: FileDescriptor.Flags = [.readWrite, .create, .append]
+      target = .descriptor(try FileDescriptor.open(ProcessEnvironment.absolute(path), flags))
+    }
+    let level = Level.allCases.first { "\($0)" == invocation.text(.logLevel) }
+    self.init(
+      level: level ?? .warning,
+      target: target,
+      format: invocation.text(.logFormat).flatMap { Format(rawValue: $0) } ?? .text
+    )
+  }
+}

@@ -1,0 +1,226 @@
+/// One option: its names, its value, and what the help says of it.
+///
+/// This table is the only place that knows them. The parser of long options, the parser of `-o`
+/// lists and the help are all made from it.
+package struct Option: Sendable {
+  /// The long name.
+  package let name: OptionName
+  /// The letter, if it has one.
+  package let letter: Character?
+  /// What it takes.
+  package let value: ValueKind
+  /// What it does, in a few words.
+  package let summary: String
+  /// What happens without it, if that isn't obvious.
+  package let defaultText: String?
+  /// The group it is listed under in the help.
+  package let group: Group
+
+  /// The groups of the help, in its order.
+  package enum Group: String, CaseIterable, Sendable {
+    case bucket = "The bucket"
+    case mount = "The mount"
+    case transfer = "The transfer"
+    case resuming = "Pausing and resuming"
+    case output = "What is shown"
+  }
+
+  private init(
+    _ name: OptionName,
+    letter: Character? = nil,
+    _ value: ValueKind = .flag,
+    in group: Group,
+    _ summary: String,
+    default defaultText: String? = nil
+  ) {
+    self.name = name
+    self.letter = letter
+    self.value = value
+    self.group = group
+    self.summary = summary
+    self.defaultText = defaultText
+  }
+
+  /// Returns what `command` says of `name`.
+  package static func named(_ name: OptionName, for command: CommandName?) -> Option {
+    if name == .partSize, command == .mount {
+      return Option(
+        .partSize,
+        .size,
+        in: .transfer,
+        "largest ranged request, at least 128 KiB",
+        default: "8 MiB"
+      )
+    }
+    return table[name] ?? Option(name, in: .output, "")
+  }
+
+  // The groups follow the help; inside a group the order is the help's too.
+  static let all: [Option] =
+    bucketOptions + mountOptions + transferOptions + resumeOptions + outputOptions
+
+  private static let table = Dictionary(
+    all.map { ($0.name, $0) },
+    uniquingKeysWith: { first, _ in first }
+  )
+
+  private static let bucketOptions = [
+    Option(
+      .endpoint,
+      .text("URL"),
+      in: .bucket,
+      "the service, such as http://127.0.0.1:9000",
+      default: "from the region"
+    ),
+    Option(
+      .region,
+      .text("R"),
+      in: .bucket,
+      "signing region",
+      default: "environment, profile, else asked from the bucket"
+    ),
+    Option(
+      .pathStyle,
+      in: .bucket,
+      "ENDPOINT/BUCKET/KEY instead of BUCKET.ENDPOINT/KEY",
+      default: "on for IP addresses and localhost"
+    ),
+    Option(.profile, .text("P"), in: .bucket, "profile of the shared configuration files"),
+    Option(.anonymous, in: .bucket, "send unsigned requests"),
+  ]
+
+  private static let mountOptions = [
+    Option(
+      .foreground,
+      letter: "f",
+      in: .mount,
+      "stay in the foreground, with the log on standard error"
+    ),
+    Option(.readOnly, in: .mount, "refuse writes"),
+    Option(
+      .cacheDirectory,
+      .text("DIR"),
+      in: .mount,
+      "where fetched parts are kept",
+      default: "$XDG_CACHE_HOME/dipper or ~/.cache/dipper"
+    ),
+    Option(.cacheSize, .size, in: .mount, "how large the cache may grow", default: "20 GiB"),
+    Option(.memory, .size, in: .mount, "memory budget of all transfers", default: "256 MiB"),
+    Option(
+      .metadataTTL,
+      .seconds,
+      in: .mount,
+      "how long listings and attributes are trusted",
+      default: "10"
+    ),
+    Option(
+      .deadline,
+      .seconds,
+      in: .mount,
+      "how long an operation may wait for the store before it fails",
+      default: "60"
+    ),
+    Option(.uid, .identifier, in: .mount, "owner of all files", default: "the user who mounts"),
+    Option(.gid, .identifier, in: .mount, "group of all files", default: "the group who mounts"),
+    Option(.umask, .mode, in: .mount, "permission bits taken from files and directories"),
+    Option(.fileMode, .mode, in: .mount, "permissions of files", default: "644"),
+    Option(.directoryMode, .mode, in: .mount, "permissions of directories", default: "755"),
+    Option(.allowOther, in: .mount, "let other users in"),
+    Option(.nonEmpty, in: .mount, "mount over a directory that has files in it"),
+    Option(
+      .mountOption,
+      letter: "o",
+      .text("A,B=C"),
+      in: .mount,
+      "the same options as a list, as mount(8) and fstab give them"
+    ),
+  ]
+
+  private static let transferOptions = [
+    Option(
+      .partSize,
+      .size,
+      in: .transfer,
+      "size of a part, 5 MiB to 5 GiB; 0 means the default",
+      default: "20 MiB"
+    ),
+    Option(
+      .parallel,
+      .count,
+      in: .transfer,
+      "parts in flight, brought into 1 to 1000",
+      default: "8"
+    ),
+    Option(
+      .maxRetries,
+      .count,
+      in: .transfer,
+      "retries of each request; 0 turns retrying off",
+      default: "3"
+    ),
+    Option(.limitRate, .rate, in: .transfer, "bytes per second, such as 50M", default: "no limit"),
+    Option(.ifMatch, .text("ETAG"), in: .transfer, "only this version of the object"),
+    Option(.versionID, .text("ID"), in: .transfer, "a version of a bucket that keeps versions"),
+  ]
+
+  private static let resumeOptions = [
+    Option(
+      .checkpoint,
+      .text("PATH"),
+      in: .resuming,
+      "where to keep it: a file, or a directory for a generated name",
+      default: "beside the target"
+    ),
+    Option(.noCheckpoint, in: .resuming, "keep none; an interrupted task starts over"),
+    Option(
+      .tempFile,
+      .text("PATH"),
+      in: .resuming,
+      "where the parts are gathered; on the target's file system",
+      default: "beside the target"
+    ),
+    Option(.forceRestart, in: .resuming, "start over, whatever the checkpoint says"),
+    Option(
+      .abort,
+      in: .resuming,
+      "give up a paused task of the same arguments and clear its state"
+    ),
+  ]
+
+  private static let outputOptions = [
+    Option(.long, letter: "l", in: .output, "size, time and storage class as well"),
+    Option(.recursive, letter: "r", in: .output, "every key below, not only one level"),
+    Option(.json, in: .output, "JSON instead of text"),
+    Option(.watch, in: .output, "go on showing, once a second"),
+    Option(
+      .progress,
+      in: .output,
+      "progress bar with rate and time left",
+      default: "on for a terminal"
+    ),
+    Option(.noProgress, in: .output, "no progress bar"),
+    Option(
+      .logLevel,
+      .choice(["debug", "info", "warning", "error"]),
+      in: .output,
+      "what is logged",
+      default: "warning"
+    ),
+    Option(
+      .logFile,
+      .text("F"),
+      in: .output,
+      "where it is logged",
+      default: "standard error; the system's log for a mount in the background"
+    ),
+    Option(
+      .logFormat,
+      .choice(["text", "json"]),
+      in: .output,
+      "how it is logged",
+      default: "text"
+    ),
+    Option(.help, letter: "h", in: .output, "this text"),
+    Option(.version, letter: "V", in: .output, "the version"),
+  ]
+}

@@ -1,0 +1,86 @@
+internal import Core
+
+/// What options may not be together, and which values are out of range.
+enum OptionRules {
+  /// Checks an invocation that is right word by word.
+  static func check(_ invocation: Invocation) throws(UsageError) {
+    try checkOperands(invocation)
+    let command = Command.named(invocation.command)
+    guard command.isBuilt else { return }
+    for (first, second) in impossiblePairs where invocation.has(first) && invocation.has(second) {
+      throw UsageError(
+        "\(first.spelling) and \(second.spelling) exclude each other; give one of them"
+      )
+    }
+    try checkSizes(invocation)
+    if invocation.command == .get { try checkStandardOutput(invocation) }
+  }
+
+  private static let impossiblePairs: [(OptionName, OptionName)] = [
+    (.profile, .anonymous),
+    (.progress, .noProgress),
+    (.checkpoint, .noCheckpoint),
+    (.abort, .forceRestart),
+    (.abort, .noCheckpoint),
+  ]
+
+  private static func checkOperands(_ invocation: Invocation) throws(UsageError) {
+    let command = Command.named(invocation.command)
+    let count = invocation.operands.count
+    if count < command.operandCount.lowerBound {
+      throw UsageError(
+        "'\(command.name)' needs \(command.operands); 'dipper \(command.name) --help' has examples"
+      )
+    }
+    if count > command.operandCount.upperBound {
+      let extra = invocation.operands[command.operandCount.upperBound].bytes.printable
+      throw UsageError(
+        "'\(command.name)' takes \(command.operands.isEmpty ? "no operands" : command.operands)"
+          + ", so '\(extra)' is one too many"
+      )
+    }
+  }
+
+  private static let mebibyte = 1 << 20
+
+  private static func checkSizes(_ invocation: Invocation) throws(UsageError) {
+    if let size = invocation.number(.partSize), size != 0 {
+      if invocation.command == .mount {
+        // 128 KiB is what one read of the kernel asks for at least.
+        guard size >= 128 << 10 else {
+          throw UsageError("--part-size must be at least 128K for a mount, or 0 for the default")
+        }
+      } else {
+        // Source: the limits of a part in S3 and TOS, 5 MiB and 5 GiB.
+        guard (5 * mebibyte...5 * 1024 * mebibyte).contains(size) else {
+          throw UsageError("--part-size must be from 5M to 5G, or 0 for the default")
+        }
+      }
+    }
+    if let retries = invocation.number(.maxRetries), !(0...1000).contains(retries) {
+      throw UsageError("--max-retries must be from 0 to 1000")
+    }
+    if let memory = invocation.number(.memory), memory < 16 * mebibyte {
+      throw UsageError("--memory must be at least 16M")
+    }
+    if let size = invocation.number(.cacheSize), size < 16 * mebibyte {
+      throw UsageError("--cache-size must be at least 16M")
+    }
+    if let deadline = invocation.duration(.deadline), deadline < .seconds(1) {
+      throw UsageError("--deadline must be at least 1 second")
+    }
+  }
+
+  /// Nothing is left of an interrupted stream, so nothing that is about what is left makes sense.
+  private static func checkStandardOutput(_ invocation: Invocation) throws(UsageError) {
+    guard invocation.operands.count == 2, invocation.operands[1].bytes == Array("-".utf8) else {
+      return
+    }
+    let senseless: [OptionName] = [.checkpoint, .tempFile, .forceRestart, .abort, .json]
+    if let name = senseless.first(where: { invocation.has($0) }) {
+      throw UsageError(
+        "\(name.spelling) can't be had with '-' (standard output); give a file instead"
+      )
+    }
+  }
+}

@@ -1,0 +1,90 @@
+internal import Core
+internal import Glibc
+internal import Support
+
+/// The asking end of the control sockets.
+package struct ControlClient: Sendable {
+  private let directories: [RuntimeDirectory]
+
+  /// Creates a client that looks in `directories`.
+  package init(directories: [RuntimeDirectory] = RuntimeDirectory.ofThisUser) {
+    self.directories = directories
+  }
+
+  /// How a question ended.
+  package enum Outcome: Hashable, Sendable {
+    /// There is no daemon.
+    case absent
+    /// There is one, but it doesn't answer.
+    case silent
+    /// It answered; this is the last line.
+    case answered(ControlAnswer)
+  }
+
+  /// Asks the daemon at `mountpoint`.
+  ///
+  /// - Parameters:
+  ///   - request: what to ask.
+  ///   - mountpoint: where it is mounted, as the kernel spells it.
+  ///   - patience: how long each line may take.
+  ///   - onProgress: told what the daemon waits for.
+  /// - Returns: how it ended.
+  package func ask(
+    _ request: ControlRequest,
+    at mountpoint: String,
+    patience: Duration = .seconds(2),
+    onProgress: (String) -> Void = { _ in }
+  ) -> Outcome {
+    for directory in directories where (try? directory.check()) != nil {
+      let path = directory.socketPath(for: mountpoint)
+      let outcome = Self.ask(request, socket: path, patience: patience, onProgress: onProgress)
+      if outcome != .absent { return outcome }
+    }
+    return .absent
+  }
+
+  /// The status of this user's mounts, by mountpoint: those with a socket, and those in `table` that
+  /// nobody answers for.
+  package func statuses(_ table: MountTable) -> [MountStatus] {
+    var found: [String: MountStatus] = [:]
+    for path in directories.flatMap(\.socketPaths) {
+      let outcome = Self.ask(ControlRequest(.status), socket: path, patience: .seconds(2)) { _ in }
+      if case .answered(let answer) = outcome, let status = answer.status {
+        found[status.mountpoint] = status
+      }
+    }
+    for entry in table.entries
+    where entry.isDipper && entry.userID == geteuid() && found[entry.mountpoint] == nil {
+      found[entry.mountpoint] = MountStatus(silentAt: entry.mountpoint, bucket: entry.source)
+    }
+    return found.values.sorted { $0.mountpoint < $1.mountpoint }
+  }
+
+  private static func ask(
+    _ request: ControlRequest,
+    socket path: String,
+    patience: Duration,
+    onProgress: (String) -> Void
+  ) -> Outcome {
+    let connection: FileDescriptor
+    do throws(DiskFailure) {
+      connection = try LocalSocket.connect(to: path, timeout: patience)
+    } catch {
+      // Nobody listens: what a dead daemon left behind.
+      if error.errno == ECONNREFUSED { unlink(path) }
+      return error.errno == EAGAIN ? .silent : .absent
+    }
+    do throws(DiskFailure) {
+      try connection.write(ControlLine.encode(request))
+      var reader = LineReader(connection, lengthMax: ControlLine.lengthMax)
+      while let line = try reader.next() {
+        guard let answer = ControlLine.decode(line, as: ControlAnswer.self) else { return .silent }
+        guard let waiting = answer.waiting else { return .answered(answer) }
+        onProgress(waiting)
+      }
+      return .silent
+    } catch {
+      return .silent
+    }
+  }
+}

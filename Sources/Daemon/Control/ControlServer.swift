@@ -1,0 +1,113 @@
+package import Core
+internal import Glibc
+package import Support
+
+/// The daemon's end of the control socket.
+///
+/// One thread accepts; each connection has a thread of its own for as long as it takes, a few at a
+/// time. Only the daemon's user and root get an answer.
+package final class ControlServer: Sendable {
+  /// Carries a request out; `answer` may be called several times, the last answer last.
+  package typealias Handler =
+    @Sendable (_ request: ControlRequest, _ answer: (ControlAnswer) -> Void) -> Void
+
+  private let path: String
+  private let listener: FileDescriptor
+  private let handler: Handler
+  private let log: Log
+  private let connectionCount = Monitor(0)
+
+  // More than that is nobody's honest wish.
+  private static let connectionCountMax = 16
+
+  /// Opens the socket of the mount at `mountpoint` in the first of `directories` that can be used.
+  package init(
+    mountpoint: String,
+    directories: [RuntimeDirectory],
+    log: Log,
+    handler: @escaping Handler
+  ) throws(DiskFailure) {
+    self.log = log
+    self.handler = handler
+    (path, listener) = try Self.open(mountpoint, directories)
+  }
+
+  private static func open(
+    _ mountpoint: String,
+    _ directories: [RuntimeDirectory]
+  ) throws(DiskFailure) -> (String, FileDescriptor) {
+    var failure: DiskFailure?
+    for directory in directories {
+      do throws(DiskFailure) {
+        try directory.prepare()
+        let path = directory.socketPath(for: mountpoint)
+        // Made under another name and moved there in one step, over what a dead daemon left.
+        let fresh = "\(path).\(getpid())"
+        unlink(fresh)
+        let listener = try LocalSocket.listen(at: fresh)
+        try retrying("make the socket \(path)") { rename(fresh, path) }
+        return (path, listener)
+      } catch {
+        if failure == nil { failure = error }
+      }
+    }
+    throw failure
+      ?? DiskFailure(errno: ENOENT, action: "make a socket", reason: "there is no directory for it")
+  }
+
+  /// Begins to answer.
+  package func start() {
+    Thread.start("dipper-control") { [self] in
+      while let connection = try? LocalSocket.accept(listener) { take(connection) }
+    }
+  }
+
+  /// Ends answering and removes the socket.
+  package func stop() {
+    unlink(path)
+    LocalSocket.shutDown(listener)
+  }
+
+  /// Removes the socket and returns when the last answers are out, or after a moment.
+  package func finish() {
+    stop()
+    let end = SystemClock().now + .seconds(2)
+    connectionCount.wait { count, deadline in
+      deadline = end.nanoseconds
+      return count == 0 || SystemClock().now >= end ? () : nil
+    }
+  }
+
+  private func take(_ connection: FileDescriptor) {
+    guard let user = try? LocalSocket.peerUser(of: connection), user == geteuid() || user == 0
+    else {
+      log.write(.warning, "a stranger was turned away from the control socket")
+      return
+    }
+    let isAllowed = connectionCount.withLock { count in
+      guard count < Self.connectionCountMax else { return false }
+      count += 1
+      return true
+    }
+    guard isAllowed else { return }
+    Thread.start("dipper-control") { [self] in
+      serve(connection)
+      connectionCount.withLock(wakingAll: true) { $0 -= 1 }
+    }
+  }
+
+  private func serve(_ connection: FileDescriptor) {
+    LocalSocket.setTimeout(.seconds(5), of: connection)
+    var reader = LineReader(connection, lengthMax: 65_536)
+    guard let line = try? reader.next() else { return }
+    let send: (ControlAnswer) -> Void = { answer in
+      // Whoever asked may have gone; that is its business.
+      try? connection.write(ControlLine.encode(answer))
+    }
+    guard let request = ControlLine.decode(line, as: ControlRequest.self) else {
+      send(ControlAnswer(error: "this daemon doesn't know that request"))
+      return
+    }
+    handler(request, send)
+  }
+}

@@ -1,0 +1,188 @@
+internal import Caching
+internal import Core
+internal import Dipper
+internal import Filesystem
+internal import FuseBridge
+internal import Support
+internal import Transfer
+
+/// The rows of the house, put together for one mount.
+struct MountParts: Sendable {
+  private let settings: MountSettings
+  private let cache: ObjectCache
+  private let filesystem: MountedBucket
+  private let metrics: Metrics
+  private let errors: ErrorRing
+  private let since: Timestamp
+  /// The bucket with its prefix, as the user named it.
+  let bucketName: String
+
+  /// Reaches the bucket, then opens the cache.
+  static func make(
+    _ settings: MountSettings,
+    mountpoint: Mountpoint,
+    log: Log
+  ) async throws(MountFailure) -> MountParts {
+    let metrics = Metrics()
+    let bucket = try await reach(settings, metrics: metrics, log: log)
+    let time = SystemClock()
+    let timers = Timers(time: time)
+    let environment = TransferEnvironment(
+      scheduler: FetchScheduler(
+        parallel: settings.parallel,
+        budget: MemoryBudget(limit: settings.memory)
+      ),
+      timers: timers,
+      time: time,
+      metrics: metrics,
+      log: log
+    )
+    let errors = ErrorRing()
+    let cache = try open(settings, bucket, mountpoint, environment)
+    return MountParts(
+      settings: settings,
+      cache: cache,
+      filesystem: MountedBucket(
+        store: bucket.store,
+        cache: cache,
+        options: options(settings),
+        time: time,
+        timers: timers,
+        metrics: metrics,
+        errors: errors,
+        log: log
+      ),
+      metrics: metrics,
+      errors: errors,
+      since: time.wallTime,
+      bucketName: name(settings.url)
+    )
+  }
+
+  private static func reach(
+    _ settings: MountSettings,
+    metrics: Metrics,
+    log: Log
+  ) async throws(MountFailure) -> Bucket {
+    do throws(DipperError) {
+      let bucket = try await Bucket.open(
+        settings.url,
+        options: settings.bucket,
+        environment: ProcessEnvironment.variables,
+        metrics: metrics,
+        log: log
+      )
+      try await bucket.probe(deadline: settings.deadline, retryCountMax: settings.retryCountMax)
+      return bucket
+    } catch {
+      throw MountFailure("\(name(settings.url)) can't be mounted: \(error.description)")
+    }
+  }
+
+  private static func open(
+    _ settings: MountSettings,
+    _ bucket: Bucket,
+    _ mountpoint: Mountpoint,
+    _ environment: TransferEnvironment
+  ) throws(MountFailure) -> ObjectCache {
+    var stated = ObjectCache.Settings(
+      root: settings.cacheDirectory,
+      storeName: bucket.location,
+      holder: "mount of \(name(settings.url)) on \(mountpoint.path)",
+      byteCountMax: settings.cacheSize
+    )
+    stated.download.operationDeadline = settings.deadline
+    stated.download.flightDeadline = settings.deadline
+    stated.download.retryCountMax = settings.retryCountMax
+    do throws(CacheError) {
+      return try ObjectCache(stated, of: bucket.store, in: environment)
+    } catch {
+      throw MountFailure(error.description)
+    }
+  }
+
+  private static func options(_ settings: MountSettings) -> FilesystemOptions {
+    var options = FilesystemOptions()
+    options.prefix = ObjectKey(settings.url.key)
+    options.userID = settings.userID
+    options.groupID = settings.groupID
+    options.fileMode = settings.fileMode
+    options.directoryMode = settings.directoryMode
+    options.umask = settings.umask
+    options.metadataTTL = settings.metadataTTL
+    options.deadline = settings.deadline
+    options.prefetch = PrefetchPolicy.Limits(
+      partSize: settings.partSize,
+      aheadMax: settings.partSize * settings.parallel,
+      parallelMax: settings.parallel
+    )
+    return options
+  }
+
+  private static func name(_ url: BucketURL) -> String {
+    url.key.isEmpty ? url.bucketName : "\(url.bucketName)/\(url.key.printable)"
+  }
+
+  /// The session that serves this file system.
+  func session(at mountpoint: Mountpoint, whenReady: @escaping @Sendable () -> Void) -> FuseSession
+  {
+    var options = MountOptions(fsName: bucketName)
+    // Writing is not built yet, whatever was asked for.
+    options.isReadOnly = true
+    options.allowsOther = settings.allowsOther
+    return FuseSession(
+      operations: filesystem,
+      mountpoint: mountpoint.path,
+      options: options,
+      whenReady: whenReady
+    )
+  }
+
+  /// Ends what is on its way, keeps what arrived, and lets go of the cache.
+  func close() async {
+    await cache.close()
+  }
+
+  /// What `dipper status` shows.
+  func status(at mountpoint: Mountpoint) -> MountStatus {
+    var status = MountStatus(
+      mountpoint: mountpoint.path,
+      bucket: bucketName,
+      processID: Disk.processID,
+      since: since,
+      isReadOnly: true,
+      cache: MountStatus.Cache(
+        directory: cache.path,
+        bytes: cache.byteCount,
+        limitBytes: settings.cacheSize
+      ),
+      memory: MountStatus.Memory(
+        residentBytes: ProcessLimits.residentByteCount,
+        budgetBytes: settings.memory
+      ),
+      counters: MountStatus.Counters(metrics.snapshot)
+    )
+    status.transfers = cache.openDownloads.compactMap(transfer)
+    status.errors = errors.all.map { MountStatus.Failure($0, errnoName: $0.error.code.errnoName) }
+    return status
+  }
+
+  /// A download with something on its way.
+  private func transfer(_ download: Download) -> MountStatus.Transfer? {
+    let (present, flights) = download.progress
+    guard !flights.isEmpty else { return nil }
+    let size = download.version.size
+    let partCount = max(1, (size + settings.partSize - 1) / settings.partSize)
+    let finishedCount = (0..<partCount).count { index in
+      let start = index * settings.partSize
+      return present.contains(ByteRange(start, min(size, start + settings.partSize)))
+    }
+    return MountStatus.Transfer(
+      downloadOf: download.version.key.description,
+      bytesDone: present.byteCount,
+      bytesTotal: size,
+      partsDone: finishedCount,
+      partsTotal: partCount
+    )
+  }
+}

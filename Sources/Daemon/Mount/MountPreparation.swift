@@ -1,0 +1,65 @@
+internal import Core
+internal import Support
+
+/// What is looked at before anything else: whether one can mount there at all.
+enum MountPreparation {
+  // Dead mounts can lie on one another; more than this many is something else.
+  private static let clearingCountMax = 8
+
+  /// Returns the mountpoint, free to be mounted on, after clearing dead mounts of ours from it.
+  static func mountpoint(
+    _ settings: MountSettings,
+    report: StartReport
+  ) throws(MountFailure) -> Mountpoint {
+    try checkDevice()
+    let mountpoint = try orFailure { () throws(DiskFailure) in
+      try Mountpoint(settings.mountpoint)
+    }
+    for _ in 0..<clearingCountMax {
+      let facts = try orFailure { () throws(DiskFailure) in try mountpoint.facts() }
+      let path = mountpoint.path
+      switch MountpointCheck.verdict(path, facts, allowsEntries: settings.allowsNonEmpty) {
+      case .ready:
+        return mountpoint
+      case .refused(let reason):
+        throw MountFailure(reason)
+      case .clear:
+        try clear(mountpoint)
+        report.note("cleared a dead mount of \(facts.mount?.source ?? "ours") from \(path)")
+      }
+    }
+    throw MountFailure(
+      "\(mountpoint.path) has too many dead mounts on it; clear them with umount -l"
+    )
+  }
+
+  private static func clear(_ mountpoint: Mountpoint) throws(MountFailure) {
+    switch Unmounting.unmount(mountpoint.path, isLazy: true) {
+    case .done: break
+    case .busy: throw MountFailure("the dead mount at \(mountpoint.path) can't be cleared")
+    case .failed(let reason): throw MountFailure("a dead mount is in the way: \(reason)")
+    }
+  }
+
+  /// The kernel's end of every mount.
+  private static func checkDevice() throws(MountFailure) {
+    do throws(DiskFailure) {
+      _ = try FileDescriptor.open("/dev/fuse", .readWrite)
+    } catch {
+      throw MountFailure(
+        "/dev/fuse can't be opened (\(error.reason)); load the kernel's fuse module, or give the "
+          + "container the device"
+      )
+    }
+  }
+
+  private static func orFailure<Answer>(
+    _ body: () throws(DiskFailure) -> Answer
+  ) throws(MountFailure) -> Answer {
+    do throws(DiskFailure) {
+      return try body()
+    } catch {
+      throw MountFailure("\(error)")
+    }
+  }
+}

@@ -1,0 +1,186 @@
+internal import Caching
+internal import Core
+internal import Dipper
+internal import Filesystem
+internal import FuseBridge
+internal import Glibc
+package import Support
+
+/// The life of one mount in this process: check, reach the bucket, mount, serve, leave.
+///
+/// What can fail is tried in the order in which it leaves nothing behind: first the mountpoint and the
+/// device, then the bucket, then the cache directory, and the mount at last.
+package final class MountRun: Sendable {
+  private let settings: MountSettings
+  private let report: StartReport
+  private let log: Log
+  private let lifecycle = Lock(LifecycleMachine())
+  private let session = Lock<FuseSession?>(nil)
+  // Opened when everything is put away, so that `unmount` returns no sooner.
+  private let isFinished = Monitor(false)
+
+  /// Creates a run; nothing happens yet.
+  package init(_ settings: MountSettings, report: StartReport, log: Log) {
+    self.settings = settings
+    self.report = report
+    self.log = log
+  }
+
+  /// Runs until the mount has ended, on the main thread before any other has been started.
+  ///
+  /// - Returns: the exit code; what there was to say has been reported.
+  package func run() -> ExitCode {
+    ProcessLimits.raiseOpenFiles()
+    ProcessLimits.forbidCoreFiles()
+    umask(0o077)
+    SignalWatch.start([.interrupt, .terminate, .hangUp]) { [self] signal in
+      // There is no configuration to read again, and the terminal is not ours.
+      if signal != .hangUp { stop() }
+    }
+    do throws(MountFailure) {
+      try serve()
+      return .done
+    } catch {
+      report.failed(code: error.code, error.sentence)
+      return error.code
+    }
+  }
+
+  private func serve() throws(MountFailure) {
+    let mountpoint = try MountPreparation.mountpoint(settings, report: report)
+    // From here on nothing hangs on the directory that this was started in.
+    chdir("/")
+    let parts = try AsyncWork.wait { [settings, log] () async throws(MountFailure) in
+      try await MountParts.make(settings, mountpoint: mountpoint, log: log)
+    }
+    let session = parts.session(at: mountpoint) { [self] in answered(mountpoint) }
+    lifecycle.withLock { $0.mountStarted() }
+    do throws(MountError) {
+      try session.mount()
+    } catch {
+      AsyncWork.wait { await parts.close() }
+      throw MountFailure(error.message)
+    }
+    self.session.withLock { $0 = session }
+    let control = startControl(mountpoint, parts)
+    log.write(.info, "mounted", ["bucket": parts.bucketName, "mountpoint": mountpoint.path])
+    if lifecycle.withLock({ $0.mounted() }) == .leave { leave(session) }
+    let failure = serveRequests(session)
+    AsyncWork.wait { await parts.close() }
+    log.write(.info, "unmounted", ["mountpoint": mountpoint.path])
+    isFinished.withLock(wakingAll: true) { $0 = true }
+    control?.finish()
+    if let failure { throw MountFailure(failure.message) }
+  }
+
+  private func serveRequests(_ session: FuseSession) -> MountError? {
+    do throws(MountError) {
+      try session.run()
+      return nil
+    } catch {
+      log.write(.error, "serving the mount failed: \(error.message)")
+      return error
+    }
+  }
+
+  /// The kernel has been answered; the starter may go when the mount itself answers too.
+  ///
+  /// Looked at from another thread: this one is the session's, which has to answer the look.
+  private func answered(_ mountpoint: Mountpoint) {
+    Thread.start("dipper-ready") { [self] in
+      let kind = (try? mountpoint.facts(patience: .seconds(20)).kind) ?? .silent
+      if kind == .directory {
+        report.ready()
+      } else {
+        report.failed(code: .failed, "\(mountpoint.path) was mounted but does not answer")
+        stop()
+      }
+    }
+  }
+
+  private func startControl(_ mountpoint: Mountpoint, _ parts: MountParts) -> ControlServer? {
+    do throws(DiskFailure) {
+      let server = try ControlServer(
+        mountpoint: mountpoint.path,
+        directories: RuntimeDirectory.ofThisUser,
+        log: log
+      ) { [self] request, answer in
+        switch request.command {
+        case .status: answer(ControlAnswer(status: parts.status(at: mountpoint)))
+        case .unmount: unmount(mountpoint, answer)
+        }
+      }
+      server.start()
+      return server
+    } catch {
+      // The mount is as good without; only `status` and a polite `unmount` miss it.
+      log.write(.warning, "there is no control socket: \(error)")
+      report.note("'dipper status' will not show this mount: \(error)")
+      return nil
+    }
+  }
+
+  /// `dipper unmount`: refuses if the mount is in use, else returns when all is put away.
+  private func unmount(_ mountpoint: Mountpoint, _ answer: (ControlAnswer) -> Void) {
+    guard let session = session.withLock({ $0 }) else {
+      answer(ControlAnswer(error: "the mount is not up yet; try again"))
+      return
+    }
+    do throws(MountError) {
+      try session.unmount()
+    } catch {
+      answer(ControlAnswer(error: error.message))
+      return
+    }
+    while !waitUntilFinished(.seconds(1)) {
+      answer(ControlAnswer(waiting: "what is on its way to be put down"))
+    }
+    answer(ControlAnswer(isDone: true))
+  }
+
+  private func waitUntilFinished(_ patience: Duration) -> Bool {
+    let end = SystemClock().now + patience
+    return isFinished.wait { isFinished, deadline in
+      if isFinished { return true }
+      deadline = end.nanoseconds
+      return SystemClock().now >= end ? false : nil
+    }
+  }
+
+  /// Somebody wants the process to end, on the thread of signals.
+  private func stop() {
+    switch lifecycle.withLock({ $0.stopRequested() }) {
+    case .wait:
+      break
+    case .end:
+      report.failed(code: .failed, "stopped before anything was mounted")
+      Thread.exitProcess(ExitCode.failed.rawValue)
+    case .leave:
+      if let session = session.withLock({ $0 }) { leave(session) }
+    case .force:
+      session.withLock({ $0 })?.exit()
+    }
+  }
+
+  /// Takes the mount off; in use, it leaves the tree at once and what is open in it fails.
+  private func leave(_ session: FuseSession) {
+    do throws(MountError) {
+      try session.unmount()
+    } catch {
+      log.write(.warning, "the mount is in use and taken off all the same: \(error.message)")
+      try? session.unmount(lazily: true)
+      session.exit()
+    }
+  }
+}
+
+/// Why a mount did not come up or ended badly.
+struct MountFailure: Error, Hashable, Sendable {
+  let code: ExitCode
+  let sentence: String
+
+  init(_ sentence: String, code: ExitCode = .failed) {
+    self.code = code
+    self.sentence = sentence
+  }
+}

@@ -1,0 +1,51 @@
+internal import Core
+internal import Glibc
+internal import Support
+
+/// Takes a mount off, as root by the system call and as an ordinary user through `fusermount3`.
+package enum Unmounting {
+  /// How it went.
+  package enum Outcome: Hashable, Sendable {
+    /// It is off.
+    case done
+    /// Something uses it.
+    case busy
+    /// It failed; one sentence says why.
+    case failed(String)
+  }
+
+  /// Unmounts `path`.
+  ///
+  /// - Parameters:
+  ///   - path: the mountpoint, as the kernel spells it.
+  ///   - isLazy: true to take it out of the tree at once, even if something uses it.
+  /// - Returns: how it went.
+  package static func unmount(_ path: String, isLazy: Bool) -> Outcome {
+    if geteuid() == 0 {
+      // Not following links, so that nobody can lead root elsewhere.
+      let flags = Int32(UMOUNT_NOFOLLOW) | (isLazy ? Int32(MNT_DETACH) : 0)
+      if umount2(path, flags) == 0 { return .done }
+      let number = errno
+      return number == EBUSY
+        ? .busy : .failed("\(path) can't be unmounted: \(errnoDescription(number))")
+    }
+    return throughHelper(path, isLazy: isLazy)
+  }
+
+  private static func throughHelper(_ path: String, isLazy: Bool) -> Outcome {
+    do throws(DiskFailure) {
+      let null = try FileDescriptor.open("/dev/null", .readWrite)
+      let words = ["fusermount3", "-u", "-q"] + (isLazy ? ["-z"] : []) + ["--", path]
+      let child = try ChildProcess.start(
+        "fusermount3",
+        arguments: words.map { Array($0.utf8) },
+        descriptors: [null, null, null]
+      )
+      if child.wait() == .exited(0) { return .done }
+      guard try MountTable.current().entry(at: path) != nil else { return .done }
+      return isLazy ? .failed("\(path) can't be unmounted by fusermount3") : .busy
+    } catch {
+      return .failed("\(path) can't be unmounted: \(error)")
+    }
+  }
+}

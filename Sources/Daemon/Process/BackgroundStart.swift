@@ -1,0 +1,102 @@
+internal import Core
+package import Support
+
+/// Starts this program again as a daemon and waits until it says that its mount answers.
+///
+/// `fork` alone would leave the child without the runtime's threads, so the program is started anew,
+/// in a session of its own, with the same arguments and environment: what the user typed is all that
+/// `ps` shows.
+package enum BackgroundStart {
+  /// How it went.
+  package struct Outcome: Hashable, Sendable {
+    /// The exit code for the user.
+    package var code: Int32
+    /// One sentence, unless it went well.
+    package var message: String?
+  }
+
+  /// Starts the daemon; `note` is called with what it wants a person to know.
+  ///
+  /// - Parameters:
+  ///   - arguments: this program's own, its name first.
+  ///   - program: the program; another one only in tests.
+  ///   - logFile: the daemon's log, whose end is shown if it dies without a word.
+  ///   - onChild: told about the process, so that a signal to the starter can be passed on.
+  ///   - note: told what a person should know.
+  /// - Returns: the outcome; the daemon has ended unless it is a success.
+  package static func run(
+    arguments: [[UInt8]],
+    program: String = "/proc/self/exe",
+    logFile: String? = nil,
+    onChild: (ChildProcess) -> Void,
+    note: (String) -> Void
+  ) -> Outcome {
+    do throws(DiskFailure) {
+      let (child, pipe) = try spawn(program, arguments)
+      onChild(child)
+      return try follow(child, pipe, logFile: logFile, note: note)
+    } catch {
+      return Outcome(code: 1, message: "the daemon could not be started: \(error)")
+    }
+  }
+
+  /// The write end must not stay open here, or its end would never be seen.
+  private static func spawn(
+    _ program: String,
+    _ arguments: [[UInt8]]
+  ) throws(DiskFailure) -> (ChildProcess, FileDescriptor) {
+    let pipe = try Pipe()
+    let null = try FileDescriptor.open("/dev/null", .readWrite)
+    let child = try ChildProcess.start(
+      program,
+      arguments: arguments,
+      extraEnvironment: ["\(StartReport.variable)=3"],
+      descriptors: [null, null, pipe.writeEnd, pipe.writeEnd],
+      startsSession: true
+    )
+    return (child, pipe.readEnd)
+  }
+
+  private static func follow(
+    _ child: ChildProcess,
+    _ pipe: FileDescriptor,
+    logFile: String?,
+    note: (String) -> Void
+  ) throws(DiskFailure) -> Outcome {
+    var reader = LineReader(pipe, lengthMax: 65_536)
+    var noise: [String] = []
+    while let line = try reader.next() {
+      switch StartLine(String(decoding: line, as: UTF8.self)) {
+      case .ready:
+        return Outcome(code: 0, message: nil)
+      case .failed(let code, let message):
+        _ = child.wait()
+        return Outcome(code: code == 0 ? 1 : code, message: message)
+      case .note(let message):
+        note(message)
+      case .noise(let text):
+        noise.append(text)
+        if noise.count > 5 { noise.removeFirst() }
+      }
+    }
+    let last = noise.isEmpty ? logFile.map(lastLines) ?? [] : noise
+    return Outcome(code: 1, message: sentence(child.wait(), last))
+  }
+
+  /// What there is to say of a daemon that ended before its mount answered.
+  private static func sentence(_ ending: ChildProcess.Ending, _ last: [String]) -> String {
+    let how =
+      switch ending {
+      case .exited(let code): "ended with code \(code)"
+      case .killed(let signal): "was killed by signal \(signal)"
+      }
+    let said = last.map { $0.utf8.printable }.joined(separator: " / ")
+    return "the daemon \(how) before the mount answered"
+      + (said.isEmpty ? "" : "; the last it said: \(said)")
+  }
+
+  private static func lastLines(of path: String) -> [String] {
+    guard let bytes = try? SmallFile.read(path) else { return [] }
+    return bytes.split(separator: 0x0A).suffix(3).map { String(decoding: $0, as: UTF8.self) }
+  }
+}

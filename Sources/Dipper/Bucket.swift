@@ -1,0 +1,134 @@
+package import Core
+internal import LocalStore
+internal import StoreClient
+package import Support
+
+/// How to reach a bucket; what isn't given is found as other tools find it.
+public struct BucketOptions: Hashable, Sendable {
+  /// The service's address, such as `http://127.0.0.1:9000`; nil leaves it to the environment, the
+  /// configuration files and the region.
+  public var endpoint: String?
+  /// The signing region; nil leaves it to the environment and the configuration files, else the bucket
+  /// is asked.
+  public var region: String?
+  /// True for `ENDPOINT/BUCKET/KEY`; nil means for IP addresses and localhost.
+  public var usesPathStyle: Bool?
+  /// The profile of the shared configuration files.
+  public var profile: String?
+  /// True to send unsigned requests.
+  public var isAnonymous = false
+  /// How many requests there may be at once.
+  public var requestCountMax = 64
+
+  /// Creates options of which none is given.
+  public init() {}
+}
+
+/// A bucket: list it, download from it.
+public final class Bucket: Sendable {
+  /// Its address, with the key or prefix that was given.
+  public let url: BucketURL
+  /// The store behind it.
+  package let store: any ObjectStore
+  /// What tells this bucket from every other one, wherever it is.
+  package let location: String
+  let metrics: Metrics
+  let log: Log
+
+  /// Creates a bucket on a store.
+  package init(
+    _ url: BucketURL,
+    store: any ObjectStore,
+    location: String,
+    metrics: Metrics = Metrics(),
+    log: Log = Log()
+  ) {
+    self.url = url
+    self.store = store
+    self.location = location
+    self.metrics = metrics
+    self.log = log
+  }
+
+  /// Finds out how to reach a bucket; nothing is sent yet.
+  ///
+  /// - Throws: `DipperError` of kind `invalid` if an option or the configuration can't be used, and
+  ///   `unsupported` for a store that isn't built yet.
+  public static func open(
+    _ url: BucketURL,
+    options: BucketOptions = BucketOptions()
+  ) async throws(DipperError) -> Bucket {
+    try await open(
+      url,
+      options: options,
+      environment: ProcessEnvironment.variables,
+      metrics: Metrics(),
+      log: Log()
+    )
+  }
+
+  /// Finds out how to reach a bucket, counting and logging elsewhere.
+  package static func open(
+    _ url: BucketURL,
+    options: BucketOptions,
+    environment: [String: String],
+    metrics: Metrics,
+    log: Log
+  ) async throws(DipperError) -> Bucket {
+    switch url.scheme {
+    case .file:
+      let store = LocalStore(directory: url.bucket)
+      return Bucket(url, store: store, location: store.name, metrics: metrics, log: log)
+    case .tos:
+      throw DipperError(
+        .unsupported,
+        "tos:// is not built yet; TOS also answers S3 requests: use s3://\(url.bucket) with the "
+          + "--endpoint of its S3 service"
+      )
+    case .s3:
+      var stated = StoreOptions()
+      stated.endpoint = options.endpoint
+      stated.region = options.region
+      stated.usesPathStyle = options.usesPathStyle
+      stated.profile = options.profile
+      stated.isAnonymous = options.isAnonymous
+      do throws(StoreError) {
+        let store = try await RemoteStore.system(
+          bucket: url.bucket,
+          options: stated,
+          environment: environment,
+          userAgent: "dipper/\(Release.version)",
+          connectionCountMax: options.requestCountMax,
+          metrics: metrics,
+          log: log
+        )
+        return Bucket(url, store: store, location: store.location, metrics: metrics, log: log)
+      } catch {
+        throw DipperError(error.kind == .invalidRequest ? .invalid : .failed, error.message)
+      }
+    }
+  }
+}
+
+extension Bucket {
+  /// Checks that the bucket exists and may be read.
+  ///
+  /// - Parameters:
+  ///   - deadline: how long that may take.
+  ///   - retryCountMax: how often it is tried again; nil leaves it to the deadline.
+  /// - Throws: `DipperError` with the store's reason.
+  public func probe(
+    deadline: Duration = .seconds(60),
+    retryCountMax: Int? = nil
+  ) async throws(DipperError) {
+    let context = RequestContext(
+      deadline: SystemClock().now + deadline,
+      retryCountMax: retryCountMax
+    )
+    do throws(StoreError) {
+      try await store.probe(context: context)
+    } catch {
+      throw DipperError(error)
+    }
+  }
+}

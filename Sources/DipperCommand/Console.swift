@@ -1,0 +1,57 @@
+internal import Daemon
+internal import Glibc
+internal import Support
+
+/// The terminal, or what stands in its place.
+enum Console {
+  /// Writes text to standard output.
+  ///
+  /// - Returns: false if nobody reads it any more.
+  @discardableResult
+  static func write(_ text: String) -> Bool { write(Array(text.utf8)) }
+
+  /// Writes bytes to standard output.
+  @discardableResult
+  static func write(_ bytes: [UInt8]) -> Bool { write(bytes, to: STDOUT_FILENO) }
+
+  /// Writes a sentence to standard error, as ours.
+  static func complain(_ sentence: String) {
+    // One line, whatever a server or a file name put into it.
+    let line = sentence.split(whereSeparator: \.isNewline).joined(separator: " ")
+    write(Array("dipper: \(line)\n".utf8), to: STDERR_FILENO)
+  }
+
+  /// Writes text to standard error as it is, for the progress line.
+  static func show(_ text: String) { write(Array(text.utf8), to: STDERR_FILENO) }
+
+  /// True if standard output is a terminal.
+  static var isOutputTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+
+  /// The columns of the terminal that standard error is; nil if it is none.
+  static var progressWidth: Int? { Terminal.width(of: STDERR_FILENO) }
+
+  @discardableResult
+  private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      if count < 0 {
+        if errno == EINTR { continue }
+        return false
+      }
+      rest = rest.dropFirst(count)
+    }
+    return true
+  }
+}
+
+/// How a command ends early: an exit code and, unless it has been said, one sentence.
+struct Failure: Error {
+  let code: ExitCode
+  let sentence: String?
+
+  init(_ sentence: String?, code: ExitCode = .failed) {
+    self.code = code
+    self.sentence = sentence
+  }
+}

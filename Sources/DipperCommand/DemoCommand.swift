@@ -1,0 +1,118 @@
+internal import Core
+internal import Daemon
+internal import Dipper
+internal import Glibc
+internal import Support
+
+/// `dipper demo`: a sample bucket in a directory, mounted.
+///
+/// Run again it uses the same sample, and finds a mount that is there already.
+struct DemoCommand {
+  private let program: Program
+
+  init(_ program: Program) {
+    self.program = program
+  }
+
+  func run() throws(Failure) {
+    let place = DemoBucket.place(ProcessEnvironment.variables)
+    let bucket: DemoBucket
+    do throws(DiskFailure) {
+      bucket = try DemoBucket.make(in: place)
+    } catch {
+      throw Failure("the sample bucket can't be made: \(error)")
+    }
+    if let mounted = try existingMount(of: bucket) {
+      guard program.invocation.operands.isEmpty else {
+        throw Failure("the sample is mounted at \(mounted) already; 'dipper unmount' it first")
+      }
+      explain(bucket, mountpoint: mounted)
+      return
+    }
+    let mountpoint = try mountpoint()
+    try mount(bucket, at: mountpoint)
+    if !program.invocation.has(.foreground) { explain(bucket, mountpoint: mountpoint) }
+  }
+
+  private func existingMount(of bucket: DemoBucket) throws(Failure) -> String? {
+    do {
+      let table = try MountTable.current()
+      guard let operand = program.invocation.operands.first else {
+        return table.entries.last {
+          $0.isDipper && $0.source == bucket.url && $0.userID == ProcessEnvironment.userID
+        }?.mountpoint
+      }
+      let wanted = try Mountpoint(operand.path(named: "MOUNTPOINT")).path
+      return table.entries.last {
+        $0.isDipper && $0.source == bucket.url && $0.mountpoint != wanted
+          && $0.userID == ProcessEnvironment.userID
+      }?.mountpoint
+    } catch let error as UsageError {
+      throw Failure(error.message, code: .usage)
+    } catch {
+      throw Failure("\(error)")
+    }
+  }
+
+  /// The directory that was given, made if it isn't there, or a new one.
+  private func mountpoint() throws(Failure) -> String {
+    guard let operand = program.invocation.operands.first else {
+      var template = Array("/tmp/dipper-demo-XXXXXX".utf8CString)
+      guard mkdtemp(&template) != nil else {
+        throw Failure("a directory to mount on can't be made: \(errnoDescription(errno))")
+      }
+      return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+    let path: String
+    do throws(UsageError) {
+      path = ProcessEnvironment.absolute(try operand.path(named: "MOUNTPOINT"))
+    } catch {
+      throw Failure(error.message, code: .usage)
+    }
+    // A dead mount is there too, and is cleared later.
+    guard mkdir(path, 0o755) == 0 || errno == EEXIST || errno == ENOTCONN else {
+      throw Failure("\(path) can't be made: \(errnoDescription(errno))")
+    }
+    return path
+  }
+
+  /// Mounts as `dipper mount` with these words would.
+  private func mount(_ bucket: DemoBucket, at mountpoint: String) throws(Failure) {
+    var words = ["mount", bucket.url, mountpoint, "--cache-dir", bucket.cacheDirectory]
+    for name in [OptionName.logFile, .logLevel, .logFormat] {
+      if let value = program.invocation.text(name) { words += [name.spelling, value] }
+    }
+    if program.invocation.has(.foreground) { words.append("--foreground") }
+    let arguments = words.map { Array($0.utf8) }
+    let request: Request
+    do throws(UsageError) {
+      request = try CommandParser.parse(program: "dipper", arguments: arguments)
+    } catch {
+      throw Failure(error.message, code: .usage)
+    }
+    guard case .run(let invocation) = request else { return }
+    let name = program.arguments.first ?? Array("dipper".utf8)
+    try MountCommand(
+      Program(invocation, arguments: [name] + arguments, report: program.report)
+    ).run()
+  }
+
+  private func explain(_ bucket: DemoBucket, mountpoint: String) {
+    Console.write(
+      """
+      A sample bucket (\(bucket.url)) is mounted at \(mountpoint), read-only. Try:
+
+        ls -lR \(mountpoint)
+        cat \(mountpoint)/README.txt
+        tar -tvf \(mountpoint)/archive.tar
+        sha256sum \(mountpoint)/big/numbers.bin
+        tail -c 100 \(mountpoint)/big/lines.txt
+        getfattr -d \(mountpoint)/README.txt
+        dipper status
+        dipper get \(bucket.url)/big/numbers.bin /tmp/
+        dipper unmount \(mountpoint)
+
+      """
+    )
+  }
+}

@@ -1,0 +1,50 @@
+internal import Daemon
+internal import Support
+
+/// Carries one invocation out.
+struct Program {
+  let invocation: Invocation
+  /// The arguments as they were given, the program's name first.
+  let arguments: [[UInt8]]
+  let report: StartReport
+
+  init(_ invocation: Invocation, arguments: [[UInt8]], report: StartReport) {
+    self.invocation = invocation
+    self.arguments = arguments
+    self.report = report
+  }
+
+  /// Returns the exit code; what there was to say has been said.
+  func run() -> ExitCode {
+    do throws(Failure) {
+      guard Command.named(invocation.command).isBuilt else {
+        throw Failure("'\(invocation.command)' is not built yet; 'dipper --help' lists what is")
+      }
+      try perform()
+      return .done
+    } catch {
+      if let sentence = error.sentence {
+        if report.isBackground {
+          report.failed(code: error.code, sentence)
+        } else {
+          Console.complain(sentence)
+        }
+      }
+      return error.code
+    }
+  }
+
+  private func perform() throws(Failure) {
+    switch invocation.command {
+    case .mount: try MountCommand(self).run()
+    case .unmount: try UnmountCommand(invocation).run()
+    case .status: try StatusCommand(invocation).run()
+    case .demo: try DemoCommand(self).run()
+    case .get: try GetCommand(invocation).run()
+    case .ls:
+      let list = ListCommand(invocation)
+      try AsyncWork.wait { () async throws(Failure) in try await list.run() }
+    case .put, .cp, .warm, .evict, .map, .doctor: break
+    }
+  }
+}

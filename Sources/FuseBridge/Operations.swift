@@ -1,0 +1,204 @@
+internal import CFuse
+internal import Core
+internal import Glibc
+
+/// The functions that libfuse calls: each makes a typed request of its bytes and passes it on.
+///
+/// They run on libfuse's threads, to the answer if that is known. What they are passed (names,
+/// `fuse_file_info`) is libfuse's and valid only during the call, so it is copied first. C calls
+/// them, so none can capture anything: the channel comes from the request.
+enum Operations {
+  /// The table.
+  ///
+  /// What is not in it answers `ENOSYS`, which the kernel remembers and emulates: lseek,
+  /// access (`default_permissions`), flush and fsync (nothing is unwritten), locks, poll, ioctl.
+  static func table() -> fuse_lowlevel_ops {
+    var table = fuse_lowlevel_ops()
+    table.`init` = { userdata, connection in
+      guard let userdata, let connection else { return }
+      let channel = Unmanaged<FuseChannel>.fromOpaque(cfuse_userdata_owner(userdata))
+        .takeUnretainedValue()
+      Negotiation.settle(&connection.pointee, options: channel.options)
+    }
+    addNodes(&table)
+    addFiles(&table)
+    addDirectories(&table)
+    addExtendedAttributes(&table)
+    refuseChanges(&table)
+    return table
+  }
+
+  private static func addNodes(_ table: inout fuse_lowlevel_ops) {
+    table.lookup = { raw, parent, name in
+      guard let request = Request(raw), let name else { return }
+      request.operations.lookup(
+        FileName(cString: name),
+        in: NodeID(parent),
+        reply: request.reply(Replies.entry)
+      )
+    }
+    table.forget = { raw, node, count in
+      guard let request = Request(raw) else { return }
+      request.operations.forget(NodeID(node), count: count)
+      fuse_reply_none(request.raw)
+    }
+    table.forget_multi = { raw, count, forgotten in
+      guard let request = Request(raw) else { return }
+      for one in UnsafeBufferPointer(start: forgotten, count: count) {
+        request.operations.forget(NodeID(one.ino), count: one.nlookup)
+      }
+      fuse_reply_none(request.raw)
+    }
+    table.getattr = { raw, node, file in
+      guard let request = Request(raw) else { return }
+      request.operations.getAttributes(
+        of: NodeID(node),
+        handle: file.map { HandleID($0.pointee.fh) },
+        reply: request.reply(Replies.attributes)
+      )
+    }
+    table.statfs = { raw, _ in
+      guard let request = Request(raw) else { return }
+      request.operations.statistics(reply: request.reply(Replies.statistics))
+    }
+  }
+
+  private static func addFiles(_ table: inout fuse_lowlevel_ops) {
+    table.open = { raw, node, file in
+      guard let request = Request(raw), let file else { return }
+      request.operations.open(
+        NodeID(node),
+        forWriting: file.pointee.flags & O_ACCMODE != O_RDONLY,
+        reply: request.reply(Replies.open)
+      )
+    }
+    table.read = { raw, _, size, offset, file in
+      guard let request = Request(raw), let file else { return }
+      let (end, isTooFar) = Int(offset).addingReportingOverflow(Int(clamping: size))
+      guard offset >= 0, !isTooFar else {
+        fuse_reply_err(request.raw, EINVAL)
+        return
+      }
+      request.operations.read(
+        HandleID(file.pointee.fh),
+        range: ByteRange(Int(offset), end),
+        reply: request.reply(Replies.data)
+      )
+    }
+    table.release = { raw, _, file in
+      guard let request = Request(raw), let file else { return }
+      request.operations.release(
+        HandleID(file.pointee.fh),
+        reply: request.reply(Replies.empty)
+      )
+    }
+  }
+
+  private static func addDirectories(_ table: inout fuse_lowlevel_ops) {
+    table.opendir = { raw, node, file in
+      guard let request = Request(raw) else { return }
+      request.operations.openDirectory(NodeID(node), reply: request.reply(Replies.open))
+    }
+    table.readdir = { raw, _, size, offset, file in
+      Request(raw)?.readDirectory(file, offset: offset, size: size, withAttributes: false)
+    }
+    table.readdirplus = { raw, _, size, offset, file in
+      Request(raw)?.readDirectory(file, offset: offset, size: size, withAttributes: true)
+    }
+    table.releasedir = { raw, _, file in
+      guard let request = Request(raw), let file else { return }
+      request.operations.releaseDirectory(
+        HandleID(file.pointee.fh),
+        reply: request.reply(Replies.empty)
+      )
+    }
+  }
+
+  private static func addExtendedAttributes(_ table: inout fuse_lowlevel_ops) {
+    table.getxattr = { raw, node, name, size in
+      guard let request = Request(raw), let name else { return }
+      request.operations.extendedAttribute(
+        String(cString: name),
+        of: NodeID(node),
+        reply: request.reply(Replies.attributeValue(roomFor: size))
+      )
+    }
+    table.listxattr = { raw, node, size in
+      guard let request = Request(raw) else { return }
+      request.operations.extendedAttributeNames(
+        of: NodeID(node),
+        reply: request.reply(Replies.attributeValue(roomFor: size))
+      )
+    }
+  }
+
+  /// Answers every change with `EROFS`: without an answer of ours it would be `ENOSYS`, which
+  /// programs don't understand.
+  private static func refuseChanges(_ table: inout fuse_lowlevel_ops) {
+    table.setattr = { raw, _, _, _, _ in refuse(raw) }
+    table.mknod = { raw, _, _, _, _ in refuse(raw) }
+    table.mkdir = { raw, _, _, _ in refuse(raw) }
+    table.unlink = { raw, _, _ in refuse(raw) }
+    table.rmdir = { raw, _, _ in refuse(raw) }
+    table.symlink = { raw, _, _, _ in refuse(raw) }
+    table.rename = { raw, _, _, _, _, _ in refuse(raw) }
+    table.link = { raw, _, _, _ in refuse(raw) }
+    table.write = { raw, _, _, _, _, _ in refuse(raw) }
+    table.create = { raw, _, _, _, _ in refuse(raw) }
+    table.setxattr = { raw, _, _, _, _, _ in refuse(raw) }
+    table.removexattr = { raw, _, _ in refuse(raw) }
+    table.fallocate = { raw, _, _, _, _, _ in refuse(raw) }
+    table.copy_file_range = { raw, _, _, _, _, _, _, _, _ in refuse(raw) }
+  }
+}
+
+/// Answers `EROFS`.
+///
+/// Not a static method, which would capture its type.
+private func refuse(_ raw: fuse_req_t?) {
+  guard let raw else { return }
+  fuse_reply_err(raw, EROFS)
+}
+
+/// A request of libfuse's with the channel it came through.
+private struct Request {
+  let raw: fuse_req_t
+  let channel: FuseChannel
+
+  init?(_ raw: fuse_req_t?) {
+    guard let raw else { return nil }
+    self.raw = raw
+    channel = FuseChannel.of(raw)
+  }
+
+  var operations: any FileOperations { channel.operations }
+
+  /// The duty to answer it, by way of `deliver`.
+  func reply<Answer: Sendable>(
+    _ deliver: @escaping @Sendable (any ReplyPort, RequestToken, Answer) -> Bool
+  ) -> Reply<Answer> {
+    Reply(RequestToken(raw), port: channel, deliver: deliver)
+  }
+
+  func readDirectory(
+    _ file: UnsafeMutablePointer<fuse_file_info>?,
+    offset: off_t,
+    size: Int,
+    withAttributes: Bool
+  ) {
+    guard let file else { return }
+    operations.readDirectory(
+      HandleID(file.pointee.fh),
+      offset: Int(offset),
+      withAttributes: withAttributes,
+      reply: reply(Replies.directory(size: size, withAttributes: withAttributes))
+    )
+  }
+}
+
+extension FileName {
+  /// A copy of a name that ends at its NUL.
+  fileprivate init(cString: UnsafePointer<CChar>) {
+    self.init(UnsafeRawBufferPointer(start: cString, count: strlen(cString)))
+  }
+}

@@ -1,0 +1,179 @@
+internal import Core
+internal import HTTP
+internal import StoreWire
+internal import Support
+
+extension RemoteStore {
+  /// What a try is told about the call it belongs to.
+  struct Try {
+    let deadline: Instant
+    let isRetry: Bool
+  }
+
+  /// Makes tries of `request` until one succeeds or nothing speaks for another.
+  ///
+  /// - Throws: the last failure; `mayHaveHappened` is true if any of the tries may have been done by
+  ///   the store without our knowing.
+  func run<Answer: Sendable>(
+    _ request: WireRequest,
+    _ context: RequestContext,
+    _ attempt: (Try, inout RetryMachine) async throws(TryFailure) -> Answer
+  ) async throws(TryFailure) -> Answer {
+    var machine = RetryMachine(policy: policy, context: context, now: surroundings.time.now)
+    var budget = CorrectionBudget(region: session.withLock { $0.region })
+    var mayHaveHappened = false
+    while true {
+      if Task.isCancelled {
+        throw TryFailure(cancelled(request), mayHaveHappened: mayHaveHappened)
+      }
+      let isRetry = machine.tryStarted()
+      var failure: TryFailure
+      do throws(TryFailure) {
+        return try await attempt(Try(deadline: machine.deadline, isRetry: isRetry), &machine)
+      } catch {
+        failure = error
+      }
+      mayHaveHappened = mayHaveHappened || failure.mayHaveHappened
+      failure.mayHaveHappened = mayHaveHappened
+      if failure.isFinal { throw failure }
+      if let correction = failure.correction, budget.allows(correction), await apply(correction) {
+        continue
+      }
+      let action = machine.failed(
+        failure.error,
+        at: surroundings.time.now,
+        random: surroundings.random()
+      )
+      switch action {
+      case .fail(let error):
+        failure.error = error
+        throw failure
+      case .wait(let moment):
+        await surroundings.sleep(moment)
+      }
+    }
+  }
+
+  /// Sends `request` until it succeeds and returns the answer with its document.
+  ///
+  /// `read` makes the answer into a value; what it throws is a failed try.
+  func call<Answer: Sendable>(
+    _ request: WireRequest,
+    body: BodySource? = nil,
+    isSilent: Bool = false,
+    context: RequestContext,
+    read: @Sendable (WireAnswer) throws(StoreError) -> Answer
+  ) async throws(TryFailure) -> Answer {
+    try await run(request, context) { (current, _) throws(TryFailure) in
+      let route = try await route(for: request)
+      let sending = Sending(
+        body: body ?? (request.document.isEmpty ? .empty : .bytes(request.document)),
+        deadline: current.deadline,
+        isUrgent: context.isUrgent,
+        isRetry: current.isRetry,
+        isSilent: isSilent
+      )
+      let answer = try await document(request, by: route, sending)
+      if let body { surroundings.metrics.sent(body.count) }
+      do throws(StoreError) {
+        return try read(answer)
+      } catch {
+        throw failure(error, answer, route)
+      }
+    }
+  }
+
+  /// Sends `request` once and returns the answer with its body, whatever the status.
+  private func document(
+    _ request: WireRequest,
+    by route: Route,
+    _ sending: Sending
+  ) async throws(TryFailure) -> WireAnswer {
+    let receiver = CollectingReceiver()
+    do throws(HTTPError) {
+      let head = try await send(request, by: route, sending, receiver: receiver)
+      return WireAnswer(status: head.status, fields: head.fields, body: receiver.body)
+    } catch {
+      // An error whose explanation broke off, or is a novel, is still that error.
+      if let head = receiver.head, head.status >= 300, error.kind != .cancelled {
+        return WireAnswer(status: head.status, fields: head.fields, body: receiver.body)
+      }
+      if receiver.isTooLarge {
+        throw TryFailure(
+          StoreError(
+            .invalidAnswer,
+            request.operation,
+            key: request.key,
+            message: "the answer is larger than any such answer can be"
+          )
+        )
+      }
+      throw transportFailure(error, request)
+    }
+  }
+
+  /// Makes a failed exchange into a failed try.
+  func transportFailure(_ error: HTTPError, _ request: WireRequest) -> TryFailure {
+    var failure = StoreError(
+      .unreachable,
+      request.operation,
+      key: request.key,
+      message: error.message
+    )
+    switch error.kind {
+    case .unreachable:
+      // Nothing was sent, so nothing can have happened.
+      return TryFailure(failure)
+    case .interrupted, .stalled, .stopped:
+      break
+    case .untrusted:
+      failure.kind = .untrusted
+      return TryFailure(failure)
+    case .timedOut:
+      failure.kind = .timedOut
+    case .refused(let disk):
+      failure.kind = .sinkRefused
+      failure.errno = disk.errno
+      failure.message = disk.description
+    case .cancelled:
+      failure.kind = .cancelled
+    case .invalid:
+      failure.kind = .invalidAnswer
+    }
+    return TryFailure(failure, mayHaveHappened: true)
+  }
+
+  /// Makes an answer that is a failure into a failed try, with what it says of the cure.
+  func failure(_ error: StoreError, _ answer: WireAnswer, _ route: Route) -> TryFailure {
+    TryFailure(
+      error,
+      correction: Correction(of: error, answer, route),
+      mayHaveHappened: RetryPolicy.outcomeIsUnknown(after: error)
+    )
+  }
+
+  /// Puts right what a refusal named.
+  ///
+  /// - Returns: true if the next try differs from the last.
+  private func apply(_ correction: Correction) async -> Bool {
+    switch correction {
+    case .clock(let store, let own):
+      if session.withLock({ $0.learned(storeTime: store, own: own) }) {
+        surroundings.log.write(
+          .warning,
+          "this machine's clock differs from the store's; requests use the store's",
+          ["store": store.iso8601, "own": own.iso8601]
+        )
+      }
+      return true
+    case .region(let region):
+      return session.withLock { $0.learned(region: region) }
+    case .credentials(let stale):
+      return await credentials.renew(stale)
+    }
+  }
+
+  func cancelled(_ request: WireRequest) -> StoreError {
+    StoreError(.cancelled, request.operation, key: request.key, message: "the caller gave up")
+  }
+}

@@ -1,0 +1,77 @@
+internal import Core
+internal import StoreWire
+
+/// What a store has learned since it began: where its bucket lives and what the server's clock says.
+struct StoreSession: Sendable {
+  /// Where requests go.
+  private(set) var endpoint: Endpoint
+  /// The region that signatures name.
+  private(set) var region: String
+  /// What the store can do, as far as it is known.
+  var capabilities = StoreCapabilities()
+  /// What to add to this machine's clock to have the store's.
+  private(set) var clockOffset: Duration = .zero
+
+  private let followsRegion: Bool
+
+  init(settings: StoreSettings, bucket: String) {
+    endpoint = settings.endpoint
+    region = settings.region
+    followsRegion = settings.isEndpointOfRegion
+    guard followsRegion else { return }
+    // Source: Amazon S3 User Guide, "Conditional writes"; all general purpose buckets have them.
+    capabilities.hasConditionalCreate = true
+    capabilities.hasConditionalReplace = true
+    // Directory buckets list in another order, and their names say what they are.
+    // Source: Amazon S3 User Guide, "Directory bucket naming rules".
+    capabilities.listsInByteOrder = !bucket.hasSuffix("--x-s3")
+  }
+
+  /// The bucket answered from, or named, another region.
+  ///
+  /// - Returns: false if that can't be a region's name; then nothing changed.
+  mutating func learned(region: String) -> Bool {
+    guard Self.isRegion(region) else { return false }
+    if followsRegion {
+      guard var moved = try? Endpoint.aws(region: region) else { return false }
+      moved.addressing = endpoint.addressing
+      endpoint = moved
+    }
+    self.region = region
+    return true
+  }
+
+  /// An answer named the store's time; it was ours at the moment `own`.
+  ///
+  /// - Returns: true if that is news: many requests are refused together.
+  mutating func learned(storeTime: Timestamp, own: Timestamp) -> Bool {
+    let (offset, overflow) =
+      storeTime.nanoseconds.subtractingReportingOverflow(own.nanoseconds)
+    // A date that far off is no clock's.
+    guard !overflow else { return false }
+    let change = Duration.nanoseconds(offset) - clockOffset
+    clockOffset = .nanoseconds(offset)
+    return change.wholeNanoseconds.magnitude > 5_000_000_000
+  }
+
+  /// Returns the store's time when this machine's clock says `own`.
+  func storeTime(_ own: Timestamp) -> Timestamp {
+    let (time, overflow) =
+      own.nanoseconds.addingReportingOverflow(clockOffset.wholeNanoseconds)
+    return overflow ? own : Timestamp(nanoseconds: time)
+  }
+
+  /// Returns true if `name` can be a region's: it comes from outside and becomes part of a host name
+  /// and of a header field.
+  static func isRegion(_ name: String) -> Bool {
+    (1...63).contains(name.utf8.count)
+      && name.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+          true
+        default: false
+        }
+      }
+  }
+}

@@ -1,0 +1,109 @@
+package import StoreWire
+
+/// As whom requests are sent.
+package enum Identity: Hashable, Sendable {
+  /// As nobody: requests go unsigned.
+  case anonymous
+  /// Signed with these keys.
+  case keys(Credentials)
+
+  /// The keys, if there are any.
+  package var credentials: Credentials? {
+    switch self {
+    case .anonymous: nil
+    case .keys(let credentials): credentials
+    }
+  }
+}
+
+/// One place where credentials may be: the environment, a file, a service.
+///
+/// A provider keeps nothing: it looks each time it is asked, and the chain remembers. That is what
+/// makes a rotated key take effect without a restart.
+package protocol CredentialProvider: Sendable {
+  /// Where it looks, as the tail of "looked in …".
+  var place: String { get }
+
+  /// Looks; nil if this place has no credentials, so that the next one is asked.
+  ///
+  /// - Throws: `ConfigurationError` if the place has something that can't be used. The chain stops
+  ///   there: falling through to other credentials would act as somebody the user didn't mean.
+  func identity() async throws(ConfigurationError) -> Identity?
+}
+
+/// Nobody: what `--anonymous` asks for.
+package struct AnonymousCredentials: CredentialProvider {
+  /// Creates it.
+  package init() {}
+
+  package var place: String { "nowhere, as asked" }
+
+  package func identity() -> Identity? { .anonymous }
+}
+
+/// Keys that are already known, for a program that has them and for tests.
+package struct FixedCredentials: CredentialProvider {
+  private let credentials: Credentials
+
+  /// Creates a provider of `credentials`.
+  package init(_ credentials: Credentials) {
+    self.credentials = credentials
+  }
+
+  package var place: String { "the program itself" }
+
+  package func identity() -> Identity? { .keys(credentials) }
+}
+
+/// A key id, a secret and a token as some place spells them; decides whether they are a pair.
+struct CredentialFields {
+  var accessKeyID: String?
+  var secretAccessKey: String?
+  var sessionToken: String?
+
+  /// Returns the keys, or nil if neither half is there.
+  ///
+  /// An empty value counts as absent: `export AWS_ACCESS_KEY_ID=` is how a shell script unsets one.
+  func credentials(
+    idName: String,
+    secretName: String,
+    place: String
+  ) throws(ConfigurationError) -> Credentials? {
+    switch (accessKeyID.nonEmpty, secretAccessKey.nonEmpty) {
+    case (nil, nil):
+      return nil
+    case (_?, nil):
+      throw ConfigurationError("\(place) has \(idName) but not \(secretName)")
+    case (nil, _?):
+      throw ConfigurationError("\(place) has \(secretName) but not \(idName)")
+    case (let id?, let secret?):
+      // What goes into a header must not be able to end it.
+      guard id.isVisibleASCII, sessionToken.nonEmpty?.isVisibleASCII != false else {
+        throw ConfigurationError(
+          "\(idName) or the session token in \(place) has a space or a control character in it"
+        )
+      }
+      return Credentials(accessKey: id, secretKey: secret, sessionToken: sessionToken.nonEmpty)
+    }
+  }
+}
+
+extension CredentialFields: CustomStringConvertible, CustomReflectable {
+  /// Nothing of the fields: whatever prints a provider must not print them.
+  var description: String { "credentials" }
+
+  var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension String? {
+  /// The text, or nil if there is none in it.
+  var nonEmpty: String? {
+    guard let self, !self.isEmpty else { return nil }
+    return self
+  }
+}
+
+extension String {
+  /// True if every byte is a printable ASCII character other than the space.
+  var isVisibleASCII: Bool { utf8.allSatisfy { (0x21...0x7e).contains($0) } }
+}

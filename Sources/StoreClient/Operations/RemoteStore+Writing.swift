@@ -1,0 +1,101 @@
+internal import Core
+internal import StoreWire
+internal import Support
+
+extension RemoteStore {
+  /// Makes a call that changes nothing.
+  func read<Answer: Sendable>(
+    _ wire: WireRequest,
+    _ context: RequestContext,
+    read: @Sendable (WireAnswer) throws(StoreError) -> Answer
+  ) async throws(StoreError) -> Answer {
+    do throws(TryFailure) {
+      return try await call(wire, context: context, read: read)
+    } catch {
+      throw error.error
+    }
+  }
+
+  /// Makes a call that writes, and if its outcome is in doubt, asks the store what happened.
+  ///
+  /// In doubt is a call of which some try may have been done although no answer said so: a later
+  /// try then may find the first one's work, and be refused for it.
+  ///
+  /// `settle` returns the answer if the store shows that the work is done and that it is
+  /// ours, else nil. The failure then stands: nothing is taken for done on a guess.
+  @discardableResult
+  func write<Answer: Sendable>(
+    _ wire: WireRequest,
+    body: BodySource? = nil,
+    isSilent: Bool = false,
+    _ context: RequestContext,
+    read: @Sendable (WireAnswer) throws(StoreError) -> Answer,
+    settle: () async -> Answer? = { nil }
+  ) async throws(StoreError) -> Answer {
+    do throws(TryFailure) {
+      return try await call(wire, body: body, isSilent: isSilent, context: context, read: read)
+    } catch {
+      learn(from: error.error, wire)
+      let isSettleable = error.mayHaveHappened && error.error.kind != .cancelled
+      if isSettleable, let answer = await settle() { return answer }
+      throw error.error
+    }
+  }
+
+  /// Learns from a refusal whether the store looks at conditions.
+  private func learn(from error: StoreError, _ wire: WireRequest) {
+    let knows: Bool
+    switch (error.kind, error.status) {
+    case (.alreadyExists, _), (.preconditionFailed, 412): knows = true
+    case (.unsupported, 501): knows = false
+    default: return
+    }
+    session.withLock { session in
+      if wire.fields["If-None-Match"] != nil { session.capabilities.hasConditionalCreate = knows }
+      if wire.fields["If-Match"] != nil, wire.operation != .deleteObject {
+        session.capabilities.hasConditionalReplace = knows
+      }
+    }
+  }
+
+  /// Returns what the store has at `key` if that has this tag, and this size if one is given.
+  func found(
+    _ key: ObjectKey,
+    tagged tag: ETag,
+    size: Int?,
+    _ context: RequestContext
+  ) async -> WriteAnswer? {
+    let metadata = try? await head(key, versionID: nil, ifMatch: nil, context: context)
+    guard let metadata, metadata.version.etag == tag, size == nil || size == metadata.size else {
+      return nil
+    }
+    return WriteAnswer(
+      etag: tag,
+      lastModified: metadata.version.lastModified,
+      versionID: metadata.currentVersionID
+    )
+  }
+
+  /// Returns true if the store says that there is no object at `key`.
+  func isMissing(_ key: ObjectKey, _ context: RequestContext) async -> Bool {
+    do throws(StoreError) {
+      _ = try await head(key, versionID: nil, ifMatch: nil, context: context)
+      return false
+    } catch {
+      return error.kind == .notFound
+    }
+  }
+
+  /// Returns what the signature says of a body.
+  ///
+  /// Over TLS nothing: the connection protects it, and a hash would mean reading a file twice.
+  /// Without TLS the hash of what is in memory; a file goes unhashed there too.
+  func bodyHash(of body: BodySource) -> WireRequest.BodyHash {
+    switch body {
+    case .empty: .empty
+    case .bytes(let bytes):
+      session.withLock { $0.endpoint.scheme } == .https ? .unsigned : .document(bytes)
+    case .file: .unsigned
+    }
+  }
+}

@@ -1,0 +1,79 @@
+/// A document of the shape that all answers of S3 have: a root, whose children are texts or
+/// records of texts.
+///
+/// What is nested deeper, such as the owner of an object, is passed over, and so are attributes
+/// and namespace prefixes.
+struct XMLDocument {
+  /// The root's name.
+  private(set) var root = ""
+  /// The root's own text.
+  private(set) var text: [UInt8] = []
+  /// The root's children that have no children of their own.
+  private(set) var fields = XMLFields()
+  /// The root's other children, in order.
+  private(set) var records: [(name: String, fields: XMLFields)] = []
+
+  /// Reads a document.
+  ///
+  /// - Throws: `XMLError` if it is not well-formed to its end or beyond a limit.
+  init(_ bytes: [UInt8]) throws(XMLError) {
+    self = try XMLParser.parse(bytes).document
+  }
+
+  fileprivate init() {}
+
+  /// Puts a document together from what the parser meets.
+  struct Builder {
+    /// The document so far.
+    private(set) var document = XMLDocument()
+    private var names: [String] = []
+    private var record = XMLFields()
+    private var isRecord = false
+
+    /// An element begins.
+    mutating func start(_ name: String) {
+      switch names.count {
+      case 0: document.root = name
+      case 1: isRecord = false
+      default: isRecord = true
+      }
+      names.append(name)
+    }
+
+    /// The innermost open element ends; `text` is what stands between the last tag and this end.
+    mutating func end(text: [UInt8]) {
+      guard let name = names.popLast() else { return }
+      switch names.count {
+      case 0: document.text = text
+      case 1 where isRecord:
+        document.records.append((name, record))
+        record = XMLFields()
+      case 1: document.fields.append(name, text)
+      case 2: record.append(name, text)
+      default: break
+      }
+    }
+  }
+}
+
+/// The texts of an element's children, by name.
+///
+/// A handful of entries at most, so that a search beats a table.
+struct XMLFields {
+  private(set) var fields: [(name: String, text: [UInt8])] = []
+
+  /// The bytes of the first child of this name; nil if there is none.
+  subscript(name: String) -> [UInt8]? {
+    fields.first { $0.name == name }?.text
+  }
+
+  /// The text of the first child of this name, which libxml2 has checked to be UTF-8.
+  func text(_ name: String) -> String? {
+    self[name].map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// Adds a child.
+  mutating func append(_ name: String, _ text: [UInt8]) {
+    fields.append((name, text))
+  }
+}

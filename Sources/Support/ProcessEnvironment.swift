@@ -1,0 +1,46 @@
+internal import CLinux
+internal import Glibc
+
+/// The environment that this process was started with.
+package enum ProcessEnvironment {
+  /// The variables; what is not UTF-8 is left out.
+  package static var variables: [String: String] {
+    var variables: [String: String] = [:]
+    var next = clinux_environment()
+    while let variable = next?.pointee {
+      if let text = String(validatingCString: variable), let equals = text.firstIndex(of: "=") {
+        let name = String(text[..<equals])
+        // The first of two counts, as for getenv.
+        if variables[name] == nil { variables[name] = String(text[text.index(after: equals)...]) }
+      }
+      next = next?.advanced(by: 1)
+    }
+    return variables
+  }
+
+  /// The user who runs this.
+  package static var userID: UInt32 { geteuid() }
+
+  /// The group of the user who runs this.
+  package static var groupID: UInt32 { getegid() }
+
+  /// The home directory as the system's list of users has it.
+  package static var homeDirectory: String? {
+    guard let entry = getpwuid(geteuid()), let directory = entry.pointee.pw_dir else { return nil }
+    let path = String(cString: directory)
+    return path.hasPrefix("/") && path != "/nonexistent" ? path : nil
+  }
+
+  /// The directory that relative paths start from.
+  package static var workingDirectory: String? {
+    guard let path = getcwd(nil, 0) else { return nil }
+    defer { free(path) }
+    return String(cString: path)
+  }
+
+  /// Returns `path` as it is from anywhere: relative to the working directory if it is relative.
+  package static func absolute(_ path: String) -> String {
+    guard !path.hasPrefix("/"), let directory = workingDirectory else { return path }
+    return directory == "/" ? "/\(path)" : "\(directory)/\(path)"
+  }
+}

@@ -1,0 +1,101 @@
+package import Core
+
+extension DownloadMachine {
+  /// Starts flights for what of `piece` is neither on disk nor on its way.
+  mutating func startMissing(of piece: ByteRange, isUrgent: Bool) -> [Action] {
+    var covered = present
+    for range in recorded.ranges where range.overlaps(piece) { covered.insert(range) }
+    for flight in flights { covered.insert(flight.remaining) }
+    return covered.gaps(in: piece.clamped(to: ByteRange(0, size))).map {
+      start($0, isUrgent: isUrgent)
+    }
+  }
+
+  /// Makes a flight that will bring bytes of `range` bring them soon.
+  mutating func hurry(_ flight: Flight, for range: ByteRange) -> [Action] {
+    guard let index = index(of: flight.id) else { return [] }
+    let need = flight.remaining.clamped(to: range).lowerBound
+    if need - flight.mark > limits.farAhead {
+      flights[index].end = need
+      return [start(ByteRange(need, flight.end), isUrgent: true)]
+    }
+    guard !flight.isUrgent else { return [] }
+    flights[index].isUrgent = true
+    return [.promote(flight.id)]
+  }
+
+  /// Decides what a failure of the store means to the waiters that counted on a flight.
+  ///
+  /// A flight that was only a guess, or that brought something, is begun again for them if the failure may
+  /// pass: it was not their try that failed. Their own deadlines bound how often.
+  mutating func failed(_ flight: Flight, _ error: StoreError) -> [Action] {
+    let cause = FetchError(error)
+    if case .changed = cause { return objectChanged(cause) }
+    let mayPass = error.mayPass && (flight.mark > flight.start || !flight.isDemand)
+    guard mayPass else {
+      return takeWaiters { $0.range.overlaps(flight.remaining) }.map { .fail($0.id, cause) }
+    }
+    guard waiters.contains(where: { $0.range.overlaps(flight.remaining) }) else { return [] }
+    return [start(flight.remaining, isUrgent: true)]
+  }
+
+  /// The object is no longer this version: nothing more of it can be had.
+  package mutating func objectChanged(_ cause: FetchError) -> [Action] {
+    changed = cause
+    let cancelled = flights.map { Action.cancel($0.id) }
+    flights = []
+    return cancelled + takeWaiters { _ in true }.map { .fail($0.id, cause) }
+  }
+
+  /// Ends the flights that nobody waits for and that `isUnwanted` says so of.
+  mutating func cancelFlights(where isUnwanted: (Flight) -> Bool) -> [Action] {
+    let cancelled = flights.filter { flight in
+      isUnwanted(flight) && !waiters.contains { $0.range.overlaps(flight.remaining) }
+    }
+    guard !cancelled.isEmpty else { return [] }
+    let ids = Set(cancelled.map(\.id))
+    flights.removeAll { ids.contains($0.id) }
+    return cancelled.map { .cancel($0.id) }
+  }
+
+  /// Removes and returns the waiters whose bytes are complete now that `arrived` are there.
+  mutating func takeServed(within arrived: ByteRange) -> [WaitID] {
+    let present = present
+    return takeWaiters { $0.range.overlaps(arrived) && present.contains($0.range) }.map(\.id)
+  }
+
+  /// Checks what must hold after every event; for tests.
+  package func checkInvariants() {
+    var taken = present
+    for flight in flights {
+      precondition(flight.start <= flight.mark && flight.mark <= flight.end, "a flight ran away")
+      precondition(!taken.intersects(flight.remaining), "\(flight) brings what is there or coming")
+      taken.insert(flight.remaining)
+    }
+    for range in recorded.ranges {
+      precondition(!present.intersects(range), "\(range) is both recorded and present")
+    }
+    for waiter in waiters {
+      precondition(!present.contains(waiter.range), "\(waiter) has its bytes and was not served")
+      precondition(taken.contains(waiter.range), "\(waiter) waits for bytes that don't come")
+    }
+  }
+}
+
+extension StoreError {
+  /// True if the same request may succeed a little later.
+  var mayPass: Bool {
+    switch kind {
+    case .throttled, .serverFailure, .unreachable, .timedOut, .invalidAnswer, .conflict: true
+    case .notFound, .noSuchBucket, .noSuchUpload, .accessDenied, .badCredentials,
+      .preconditionFailed, .alreadyExists, .archived, .rangeNotSatisfiable, .untrusted,
+      .wrongRegion, .unsupported, .tooLarge, .invalidRequest, .sinkRefused, .cancelled:
+      false
+    }
+  }
+
+  /// A store that says it is done although bytes are missing.
+  static func endedShort(of range: ByteRange) -> StoreError {
+    StoreError(.invalidAnswer, .getObject, message: "the answer ended without bytes \(range)")
+  }
+}

@@ -1,0 +1,173 @@
+internal import Core
+internal import Support
+
+extension FileDownload {
+  func onDisk<Result: Sendable>(
+    _ body: @escaping @Sendable () throws(FileDownloadError) -> Result
+  ) async throws(FileDownloadError) -> Result {
+    try await environment.disk.run(body)
+  }
+
+  /// Checks what can be checked before anything is touched, and takes the lock.
+  func prepare() throws(FileDownloadError) -> LockFile {
+    do {
+      if try Disk.status(of: request.target)?.kind == .directory {
+        throw FileDownloadError.invalid("the target \(request.target) is a directory")
+      }
+      guard request.partSize > 0 else {
+        throw FileDownloadError.invalid("the part size must be positive")
+      }
+      let lock = try LockFile.acquire(
+        checkpointPath + ".lock",
+        holder: "a download to \(request.target)"
+      )
+      if request.forcesRestart { try discard() }
+      return lock
+    } catch {
+      throw FileDownloadError(error, path: checkpointPath)
+    }
+  }
+
+  /// What an earlier try left; nil if nothing that can be used.
+  func readEarlier() throws(FileDownloadError) -> CheckpointIdentity? {
+    let path = checkpointPath
+    do {
+      guard request.keepsCheckpoint, let text = try PartFile.checkpointText(at: path) else {
+        try refuseForeignTemporary()
+        return nil
+      }
+      let identity = try Checkpoint(parsing: text, dataSize: 0).identity
+      if let difference = request.difference(from: identity) { throw difference }
+      return identity
+    } catch let error as Checkpoint.ParseError {
+      switch error {
+      case .unknownVersion(let version):
+        throw .unknownFormat(path: path, version: version)
+      case .damaged(let reason):
+        report(.startedOver(reason: "the checkpoint \(path) is damaged: \(reason)"))
+        try discard()
+        return nil
+      }
+    } catch {
+      throw FileDownloadError(error, path: path)
+    }
+  }
+
+  /// Refuses to empty a file of the user's that was named as the temporary one.
+  private func refuseForeignTemporary() throws {
+    guard let path = request.temporary,
+      let status = try Disk.status(of: path), status.size > 0
+    else { return }
+    throw FileDownloadError.invalid(
+      "the temporary file \(path) is there already and no checkpoint says what it is"
+    )
+  }
+
+  func open(_ version: ObjectVersion) throws(FileDownloadError) -> PartFile {
+    let identity = CheckpointIdentity(
+      store: request.storeName,
+      version: version,
+      task: request.task
+    )
+    let paths = PartFile.Paths(
+      data: request.temporaryPath,
+      checkpoint: request.keepsCheckpoint ? checkpointPath : nil
+    )
+    do {
+      return try PartFile.open(paths, identity: identity, time: environment.time)
+    } catch {
+      throw FileDownloadError(error, path: checkpointPath)
+    }
+  }
+
+  /// Verifies the whole and gives it the target's name.
+  func publish(_ file: PartFile, _ metadata: ObjectMetadata) throws(FileDownloadError) {
+    do {
+      let record = file.record
+      let whole = ByteRange(0, metadata.size)
+      guard record.recorded.contains(whole) else {
+        throw FileDownloadError.invalid("bytes are missing although every part was fetched")
+      }
+      if let expected = metadata.crc64, let actual = record.wholeChecksum, expected != actual {
+        try discard()
+        throw FileDownloadError.wrongChecksum(expected: expected, actual: actual)
+      }
+      try file.truncate(to: metadata.size)
+      let old = try Disk.status(of: request.target)
+      let permissions = old?.kind == .file ? old?.permissions : nil
+      try Disk.setPermissions(
+        of: request.temporaryPath,
+        permissions ?? (0o666 & ~Disk.creationMask)
+      )
+      try file.synchronize()
+      try Disk.rename(request.temporaryPath, to: request.target)
+      try? Disk.synchronizeDirectory(request.targetDirectory)
+      if request.keepsCheckpoint { try Disk.removeFile(checkpointPath) }
+    } catch {
+      throw FileDownloadError(error, path: checkpointPath)
+    }
+  }
+
+  func discard() throws(FileDownloadError) {
+    do {
+      // The bytes mean nothing without it, so it goes first.
+      if request.keepsCheckpoint { try Disk.removeFile(checkpointPath) }
+      try Disk.removeFile(request.temporaryPath)
+    } catch {
+      throw FileDownloadError(error, path: checkpointPath)
+    }
+  }
+}
+
+extension FileDownloadRequest {
+  /// The first field in which an earlier task is not this one; nil if they agree.
+  func difference(from earlier: CheckpointIdentity) -> FileDownloadError? {
+    var fields = [
+      ("bucket", earlier.store, storeName),
+      ("key", "\(earlier.version.key)", "\(key)"),
+    ]
+    for name in ["target", "temporary", "part-size", "version-id", "if-match"] {
+      fields.append((name, earlier.task[name] ?? "none", task[name] ?? "none"))
+    }
+    let difference = fields.first { $0.1 != $0.2 }
+    return difference.map { .differs(field: $0.0, checkpoint: $0.1, request: $0.2) }
+  }
+
+  /// The ranges of an object of `size` bytes that are fetched one by one.
+  func parts(of size: Int) -> [ByteRange] {
+    stride(from: 0, to: size, by: partSize).map { ByteRange($0, min(size, $0 + partSize)) }
+  }
+
+  /// The directory that holds the target.
+  var targetDirectory: String {
+    guard let slash = target.lastIndex(of: "/") else { return "." }
+    return slash == target.startIndex ? "/" : String(target[..<slash])
+  }
+}
+
+extension FileDownloadError {
+  /// What an error of a step means; `path` is the checkpoint's.
+  init(_ error: any Error, path: String) {
+    switch error {
+    case let error as FileDownloadError: self = error
+    case let failure as DiskFailure: self = .disk(failure)
+    case LockFile.LockError.held(let holder): self = .held(path: path, by: holder)
+    case LockFile.LockError.disk(let failure): self = .disk(failure)
+    case PartFile.OpenError.disk(let failure): self = .disk(failure)
+    case PartFile.OpenError.unknownFormat(let version):
+      self = .unknownFormat(path: path, version: version)
+    case PartFile.OpenError.damaged(let reason):
+      self = .invalid("the checkpoint \(path) is damaged: \(reason)")
+    case PartFile.OpenError.foreign(let identity):
+      self = .sourceChanged(was: identity.version, isNow: nil)
+    default: self = .invalid("\(error)")
+    }
+  }
+}
+
+extension ObjectVersion {
+  /// The same version, asked for by `id`, or as the current one.
+  func pinned(to id: String?) -> ObjectVersion {
+    ObjectVersion(key: key, etag: etag, size: size, lastModified: lastModified, versionID: id)
+  }
+}

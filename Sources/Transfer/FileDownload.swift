@@ -1,0 +1,202 @@
+package import Core
+internal import Crypto
+internal import Support
+
+/// Downloads an object into a file: in parallel parts, resumable after any interruption, verified as a
+/// whole, and put in the target's place in one step.
+///
+/// The same machinery as a read through a mount: a part file with a checkpoint, filled by a `Download`.
+/// Cancelling the task pauses it; running the same request again resumes.
+package struct FileDownload: Sendable {
+  let request: FileDownloadRequest
+  let store: any ObjectStore
+  let environment: TransferEnvironment
+  let report: @Sendable (FileDownloadEvent) -> Void
+
+  /// How often progress is reported.
+  private static let progressInterval = Duration.milliseconds(200)
+  /// How long one try for the object's head may take.
+  private static let headDeadline = Duration.seconds(60)
+
+  /// Creates a download; `report` is called from several threads and must not block.
+  package init(
+    _ request: FileDownloadRequest,
+    from store: any ObjectStore,
+    in environment: TransferEnvironment,
+    report: @escaping @Sendable (FileDownloadEvent) -> Void = { _ in }
+  ) {
+    self.request = request
+    self.store = store
+    self.environment = environment
+    self.report = report
+  }
+
+  /// Where the checkpoint lies.
+  package var checkpointPath: String {
+    guard let path = request.checkpoint else { return request.target + ".dipper-checkpoint" }
+    guard (try? Disk.status(of: path))?.kind == .directory else { return path }
+    let name = "\(request.storeName)\0\(request.target)\0"
+    let digest = SHA256.digest(of: Array(name.utf8) + request.key.bytes)
+    return path + "/" + digest.prefix(16).hexadecimal + ".checkpoint"
+  }
+
+  /// Runs it to the end.
+  ///
+  /// - Returns: what the store says of the object that the file now holds.
+  /// - Throws: `FileDownloadError`; after all but `.wrongChecksum` the same request goes on where this one
+  ///   stopped. An existing target is as it was.
+  package func run() async throws(FileDownloadError) -> ObjectMetadata {
+    let lock = try await onDisk { () throws(FileDownloadError) in try prepare() }
+    let earlier = try await onDisk { () throws(FileDownloadError) in try readEarlier() }
+    let metadata = try await head(earlier)
+    let file = try await onDisk { () throws(FileDownloadError) in try open(metadata.version) }
+    report(.createdTemporary(path: request.temporaryPath))
+    var settings = DownloadSettings()
+    settings.operationDeadline = nil
+    // A part may be 5 GiB on a slow line; what a store that stalls costs is the transport's business.
+    settings.flightDeadline = .seconds(24 * 3600)
+    settings.retryCountMax = request.retryCountMax
+    settings.readsUncached = false
+    let download = Download(file, from: store, in: environment, settings: settings)
+    let failure = await withTaskCancellationHandler {
+      await fill(download)
+    } onCancel: {
+      download.stop()
+    }
+    if let failure {
+      // Without a checkpoint nothing of it can be used again.
+      if !request.keepsCheckpoint { try? await onDisk { try? discard() } }
+      throw failure
+    }
+    try await onDisk { () throws(FileDownloadError) in
+      try publish(file, metadata)
+      try? lock.removeFile()
+    }
+    report(.finished(path: request.target))
+    return metadata
+  }
+
+  /// Gives an earlier try of the request up: removes its bytes and its checkpoint.
+  package func abort() async throws(FileDownloadError) {
+    try await onDisk { () throws(FileDownloadError) in
+      let lock = try prepare()
+      try discard()
+      try? lock.removeFile()
+    }
+  }
+
+  private func head(
+    _ earlier: CheckpointIdentity?
+  ) async throws(FileDownloadError) -> ObjectMetadata {
+    var metadata: ObjectMetadata
+    do throws(StoreError) {
+      metadata = try await store.head(
+        request.key,
+        versionID: request.versionID,
+        ifMatch: request.ifMatch,
+        context: RequestContext(
+          deadline: environment.time.now + Self.headDeadline,
+          retryCountMax: request.retryCountMax
+        )
+      )
+    } catch {
+      if let earlier, error.kind == .preconditionFailed {
+        throw .sourceChanged(was: earlier.version, isNow: nil)
+      }
+      throw error.kind == .cancelled ? .paused : .store(error)
+    }
+    metadata.version = metadata.version.pinned(to: request.versionID)
+    if let earlier, !earlier.version.isSameContent(as: metadata.version) {
+      throw .sourceChanged(was: earlier.version, isNow: metadata.version)
+    }
+    return metadata
+  }
+
+  /// Verifies what is there and fetches the rest, some parts at a time.
+  ///
+  /// - Returns: why not all of it is there; nil if it is.
+  private func fill(_ download: Download) async -> FileDownloadError? {
+    let whole = ByteRange(0, download.version.size)
+    await environment.disk.run { _ = download.verify(whole) }
+    let present = download.progress.present
+    report(.started(download.version, presentByteCount: download.cachedByteCount))
+    let missing = request.parts(of: whole.count).filter { !present.contains($0) }
+    let failure = await fetch(missing, of: download)
+    await download.settled()
+    report(.progressed(byteCount: download.cachedByteCount))
+    return switch failure {
+    case nil: Task.isCancelled ? .paused : nil
+    case .cancelled: .paused
+    case .changed: .sourceChanged(was: download.version, isNow: nil)
+    case .disk(let failure): .disk(failure)
+    case .some(let error): .fetch(error)
+    }
+  }
+
+  /// Fetches parts, so many at a time; after a failure none is begun any more.
+  private func fetch(_ parts: [ByteRange], of download: Download) async -> FetchError? {
+    enum Ended {
+      case part(FetchError?)
+      case reporting
+    }
+    return await withTaskGroup(of: Ended.self) { group in
+      group.addTask {
+        await reportProgress(of: download)
+        return .reporting
+      }
+      var next = parts.makeIterator()
+      var running = 0
+      var first: FetchError?
+      while true {
+        while first == nil, running < max(1, request.parallel), let part = next.next() {
+          group.addTask { .part(await fetch(part, of: download)) }
+          running += 1
+        }
+        guard running > 0, let ended = await group.next() else { break }
+        guard case .part(let failure) = ended else { continue }
+        running -= 1
+        if let failure, first == nil {
+          first = failure
+          // What the others have brought is recorded.
+          download.stop()
+        }
+      }
+      group.cancelAll()
+      return first
+    }
+  }
+
+  private func fetch(_ part: ByteRange, of download: Download) async -> FetchError? {
+    let outcome = await withUnsafeContinuation { continuation in
+      let waiter = PartWaiter(continuation)
+      switch download.read(part, plan: FetchPlan(demand: [part]), makeWaiter: { waiter }) {
+      case .ready(let descriptor): waiter.served(from: descriptor)
+      case .waiting: break
+      case .failed(let error): waiter.failed(error)
+      }
+    }
+    report(outcome.map { .partFailed(part, $0) } ?? .partFinished(part))
+    return outcome
+  }
+
+  /// Reports until it is cancelled.
+  private func reportProgress(of download: Download) async {
+    while !Task.isCancelled {
+      report(.progressed(byteCount: download.cachedByteCount))
+      await environment.timers.sleep(until: environment.time.now + Self.progressInterval)
+    }
+  }
+}
+
+/// Lets a task wait for a part.
+private final class PartWaiter: ReadWaiter {
+  private let continuation: UnsafeContinuation<FetchError?, Never>
+
+  init(_ continuation: UnsafeContinuation<FetchError?, Never>) {
+    self.continuation = continuation
+  }
+
+  func served(from descriptor: Int32) { continuation.resume(returning: nil) }
+  func served(_ bytes: [UInt8]) { continuation.resume(returning: nil) }
+  func failed(_ error: FetchError) { continuation.resume(returning: error) }
+}

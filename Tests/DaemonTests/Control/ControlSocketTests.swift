@@ -1,0 +1,174 @@
+import Core
+import Daemon
+import Glibc
+import Support
+import Testing
+
+/// A status to answer with.
+func sampleStatus(mountpoint: String) -> MountStatus {
+  MountStatus(
+    mountpoint: mountpoint,
+    bucket: "s3://data/prefix",
+    processID: 4242,
+    since: Timestamp(seconds: 1_796_027_400),
+    isReadOnly: true,
+    cache: MountStatus.Cache(directory: "/c", bytes: 123, limitBytes: 456),
+    memory: MountStatus.Memory(residentBytes: 1, budgetBytes: 2),
+    counters: MountStatus.Counters(Metrics().snapshot)
+  )
+}
+
+@Suite
+struct ControlSocketTests {
+  private let home: TemporaryDirectory
+  private let directory: RuntimeDirectory
+  private let client: ControlClient
+
+  init() throws {
+    home = try TemporaryDirectory()
+    directory = RuntimeDirectory(path: home.path + "/run")
+    client = ControlClient(directories: [directory])
+  }
+
+  private func server(
+    at mountpoint: String,
+    _ handler: @escaping ControlServer.Handler
+  ) throws -> ControlServer {
+    let server = try ControlServer(
+      mountpoint: mountpoint,
+      directories: [directory],
+      log: Log(level: .error),
+      handler: handler
+    )
+    server.start()
+    return server
+  }
+
+  @Test
+  func aQuestionIsAnsweredByTheRightDaemon() throws {
+    let servers = try ["/mnt/a", "/mnt/b"].map { mountpoint in
+      try server(at: mountpoint) { _, answer in
+        answer(ControlAnswer(status: sampleStatus(mountpoint: mountpoint)))
+      }
+    }
+    defer { for server in servers { server.stop() } }
+    let outcome = client.ask(ControlRequest(.status), at: "/mnt/b")
+    #expect(outcome == .answered(ControlAnswer(status: sampleStatus(mountpoint: "/mnt/b"))))
+    #expect(client.statuses(MountTable([])).map(\.mountpoint) == ["/mnt/a", "/mnt/b"])
+  }
+
+  @Test
+  func progressArrivesBeforeTheEnd() throws {
+    let server = try server(at: "/m") { request, answer in
+      #expect(request.command == .unmount)
+      answer(ControlAnswer(waiting: "2 files"))
+      answer(ControlAnswer(waiting: "1 file"))
+      answer(ControlAnswer(isDone: true))
+    }
+    defer { server.stop() }
+    var seen: [String] = []
+    let outcome = client.ask(ControlRequest(.unmount), at: "/m") { seen.append($0) }
+    #expect(outcome == .answered(ControlAnswer(isDone: true)))
+    #expect(seen == ["2 files", "1 file"])
+  }
+
+  @Test
+  func theSocketOfADeadDaemonIsRemoved() throws {
+    try directory.prepare()
+    let path = directory.socketPath(for: "/m")
+    do { _ = try LocalSocket.listen(at: path) }
+    #expect(access(path, F_OK) == 0)
+    #expect(client.ask(ControlRequest(.status), at: "/m") == .absent)
+    #expect(access(path, F_OK) != 0)
+  }
+
+  @Test
+  func aDaemonTakesTheSocketOfADeadOneOver() throws {
+    try directory.prepare()
+    do { _ = try LocalSocket.listen(at: directory.socketPath(for: "/m")) }
+    let server = try server(at: "/m") { _, answer in answer(ControlAnswer(isDone: true)) }
+    defer { server.stop() }
+    #expect(
+      client.ask(ControlRequest(.unmount), at: "/m") == .answered(ControlAnswer(isDone: true))
+    )
+  }
+
+  @Test
+  func aDaemonThatDoesNotAnswerIsSilentAndNotWaitedFor() throws {
+    try directory.prepare()
+    let listener = try LocalSocket.listen(at: directory.socketPath(for: "/m"))
+    let outcome = client.ask(ControlRequest(.status), at: "/m", patience: .milliseconds(100))
+    #expect(outcome == .silent)
+    withExtendedLifetime(listener) {}
+  }
+
+  @Test
+  func aMountThatNobodyAnswersForIsListed() {
+    let line = "23 22 0:21 / /mnt/x rw - fuse.dipper s3://x rw,user_id=\(geteuid()),group_id=0\n"
+    let statuses = client.statuses(MountTable(Array(line.utf8)))
+    #expect(statuses.map(\.mountpoint) == ["/mnt/x"])
+    #expect(statuses.first?.answers == false)
+    #expect(StatusText.text(StatusReport(mounts: statuses)).contains("not answering"))
+  }
+
+  @Test
+  func garbageGetsAnAnswerAndDoesNoHarm() throws {
+    let server = try server(at: "/m") { _, answer in answer(ControlAnswer(isDone: true)) }
+    defer { server.stop() }
+    let socket = try LocalSocket.connect(
+      to: directory.socketPath(for: "/m"),
+      timeout: .seconds(5)
+    )
+    try socket.write(Array("{\"command\":\"explode\"}\n".utf8))
+    var reader = LineReader(socket, lengthMax: 1000)
+    let answer = try reader.next().map { String(decoding: $0, as: UTF8.self) }
+    #expect(answer == #"{"error":"this daemon doesn't know that request"}"#)
+    #expect(
+      client.ask(ControlRequest(.unmount), at: "/m") == .answered(ControlAnswer(isDone: true))
+    )
+  }
+
+  @Test
+  func theSocketIsGoneAfterTheEnd() throws {
+    let server = try server(at: "/m") { _, _ in }
+    server.stop()
+    #expect(access(directory.socketPath(for: "/m"), F_OK) != 0)
+  }
+}
+
+@Suite
+struct RuntimeDirectoryTests {
+  @Test
+  func aLinkOrAnOpenDirectoryIsRefused() throws {
+    let home = try TemporaryDirectory()
+    mkdir(home.path + "/real", 0o700)
+    symlink("real", home.path + "/link")
+    mkdir(home.path + "/open", 0o700)
+    chmod(home.path + "/open", 0o777)
+    #expect(throws: DiskFailure.self) { try RuntimeDirectory(path: home.path + "/link").prepare() }
+    #expect(throws: DiskFailure.self) { try RuntimeDirectory(path: home.path + "/open").prepare() }
+    #expect(throws: DiskFailure.self) { try RuntimeDirectory(path: home.path + "/a/b").prepare() }
+    #expect(throws: Never.self) { try RuntimeDirectory(path: home.path + "/new").prepare() }
+  }
+
+  @Test
+  func rootHasOnePlaceWhateverItsEnvironment() {
+    let places = RuntimeDirectory.candidates(user: 0, variable: "/run/user/0").map(\.path)
+    #expect(places == ["/run/dipper", "/tmp/dipper-0"])
+  }
+
+  @Test
+  func usersHaveTheirs() {
+    let places = RuntimeDirectory.candidates(user: 7, variable: "/run/user/7").map(\.path)
+    #expect(places == ["/run/user/7/dipper", "/tmp/dipper-7"])
+    let relative = RuntimeDirectory.candidates(user: 7, variable: "run").map(\.path)
+    #expect(relative == ["/run/user/7/dipper", "/tmp/dipper-7"])
+  }
+
+  @Test
+  func everySocketsPathFits() {
+    let path = RuntimeDirectory(path: "/run/user/4294967294/dipper")
+      .socketPath(for: String(repeating: "/long", count: 800))
+    #expect(path.utf8.count < 80)
+  }
+}

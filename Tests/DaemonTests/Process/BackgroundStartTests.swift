@@ -1,0 +1,48 @@
+import Glibc
+import Support
+import Testing
+
+@testable import Daemon
+
+@Suite
+struct BackgroundStartTests {
+  /// Runs a shell script in the daemon's place.
+  private func start(
+    _ script: String,
+    logFile: String? = nil
+  ) -> (BackgroundStart.Outcome, [String]) {
+    var notes: [String] = []
+    let outcome = BackgroundStart.run(
+      arguments: ["sh", "-c", script].map { Array($0.utf8) },
+      program: "/bin/sh",
+      logFile: logFile,
+      onChild: { _ in },
+      note: { notes.append($0) }
+    )
+    return (outcome, notes)
+  }
+
+  @Test
+  func returnsWhenTheDaemonIsReadyAndLetsItLive() {
+    let (outcome, notes) = start(
+      #"n=$(readlink /proc/$$/fd/* | grep -c leak); "#
+        + #"printf "\001note $n\n\001note %s\n\001ready\n" "$(ps -o sid= -p $$ | tr -d ' ')=$$" >&3"#
+    )
+    #expect(outcome.code == 0)
+    #expect(notes.first == "0")
+    let session = notes.last?.split(separator: "=")
+    #expect(session?.first == session?.last)
+  }
+
+  @Test
+  func aProgramThatCannotBeStartedIsOneSentence() {
+    let outcome = BackgroundStart.run(
+      arguments: [[0x78]],
+      program: "/no/such/program",
+      onChild: { _ in },
+      note: { _ in }
+    )
+    #expect(outcome.code == 1)
+    #expect(outcome.message?.contains("/no/such/program") == true)
+  }
+}

@@ -1,0 +1,224 @@
+"""Fixtures of the end-to-end tests: real servers, a real kernel mount, the built program."""
+
+import contextlib
+import itertools
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+import uuid
+
+import boto3
+import pytest
+from botocore.config import Config
+
+from weather import Proxy
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+DIPPER = os.environ.get("DIPPER_BINARY") or os.path.join(ROOT, ".build", "debug", "dipper")
+SERVERS = dict(
+    pair.split("=", 1) for pair in os.environ.get("DIPPER_TEST_SERVERS", "").split(",") if "=" in pair
+)
+TTL = 1
+
+# The program under test and the second client use the servers' credentials, and nothing of the
+# machine's own.
+for name in [name for name in os.environ if name.startswith("AWS_")]:
+    del os.environ[name]
+os.environ["AWS_ACCESS_KEY_ID"] = os.environ.get("DIPPER_TEST_ACCESS_KEY", "")
+os.environ["AWS_SECRET_ACCESS_KEY"] = os.environ.get("DIPPER_TEST_SECRET_KEY", "")
+os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
+
+
+def pytest_configure():
+    if not SERVERS:
+        pytest.exit("DIPPER_TEST_SERVERS is not set: run this through `scripts/servers exec`", 2)
+    if not os.access(DIPPER, os.X_OK):
+        pytest.exit("there is no program at %s: build it first" % DIPPER, 2)
+
+
+class Bucket:
+    """A fresh bucket on one server, seen as another client sees it."""
+
+    def __init__(self, server, endpoint):
+        self.server = server
+        self.endpoint = endpoint
+        self.name = "t" + uuid.uuid4().hex[:16]
+        self.url = "s3://" + self.name
+        self.s3 = boto3.client(
+            "s3", endpoint_url=endpoint, region_name="us-east-1",
+            aws_access_key_id=os.environ["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=os.environ["AWS_SECRET_ACCESS_KEY"],
+            config=Config(s3={"addressing_style": "path"}, max_pool_connections=32,
+                          request_checksum_calculation="when_required",
+                          response_checksum_validation="when_required"),
+        )
+        self.s3.create_bucket(Bucket=self.name)
+
+    def put(self, key, body=b"", **facts):
+        return self.s3.put_object(Bucket=self.name, Key=key, Body=body, **facts)["ETag"]
+
+    def delete(self, key):
+        self.s3.delete_object(Bucket=self.name, Key=key)
+
+    def get(self, key):
+        return self.s3.get_object(Bucket=self.name, Key=key)["Body"].read()
+
+
+class Mount:
+    """A mount of the program under test, and the ways to end it."""
+
+    def __init__(self, url, directory, endpoint=None, cache=None, options=(), environment=None, user=None):
+        self.url = url
+        self.path = str(directory)
+        self.cache = str(cache or self.path + ".cache")
+        self.endpoint = endpoint
+        self.options = list(options)
+        self.environment = environment or {}
+        self.user = user
+
+    def command(self):
+        command = [DIPPER, "mount", self.url, self.path, "--cache-dir", self.cache,
+                   "--log-file", self.path + ".log", "--log-level", "info"]
+        if self.endpoint:
+            command += ["--endpoint", self.endpoint]
+        if not any(o.startswith("--metadata-ttl") for o in self.options):
+            command += ["--metadata-ttl", str(TTL)]
+        return command + self.options
+
+    def try_start(self, timeout=60):
+        os.makedirs(self.path, exist_ok=True)
+        return run(self.command(), timeout=timeout, environment=self.environment, user=self.user)
+
+    def start(self):
+        result = self.try_start()
+        assert result.returncode == 0, "mount failed: %s" % (result.stderr or result.stdout)
+        assert is_mounted(self.path), "mount returned 0 but nothing is mounted"
+        return self
+
+    def status(self):
+        everything = json.loads(run([DIPPER, "status", "--json"]).stdout)
+        found = [m for m in everything["mounts"] if m["mountpoint"] == self.path]
+        assert len(found) == 1, everything
+        return found[0]
+
+    @property
+    def pid(self):
+        return self.status()["pid"]
+
+    def kill(self):
+        """kill -9: the mount is left dead behind."""
+        pid = self.pid
+        os.kill(pid, signal.SIGKILL)
+        wait_for(lambda: not alive(pid), "the daemon to die")
+        return pid
+
+    def stop(self):
+        return run([DIPPER, "unmount", self.path], timeout=60)
+
+    def log(self):
+        with contextlib.suppress(OSError):
+            with open(self.path + ".log") as file:
+                return file.read()
+        return ""
+
+    def clear(self):
+        with contextlib.suppress(Exception):
+            os.kill(self.pid, signal.SIGKILL)
+        while is_mounted(self.path):
+            if subprocess.run(["umount", "-l", self.path], capture_output=True).returncode:
+                break
+
+    def __truediv__(self, name):
+        return os.path.join(self.path, name)
+
+    def read(self, name):
+        with open(self / name, "rb") as file:
+            return file.read()
+
+
+def run(command, timeout=60, environment=None, user=None, **options):
+    """Runs a command with a bound; a stuck one is killed and fails the test."""
+    full = {**os.environ, **(environment or {})}
+    full = {name: value for name, value in full.items() if value is not None}
+    return subprocess.run(command, timeout=timeout, env=full, capture_output=True, text=True,
+                          user=user, **options)
+
+
+def is_mounted(path):
+    with open("/proc/self/mounts") as mounts:
+        return any(line.split()[1] == path for line in mounts)
+
+
+def alive(pid):
+    try:
+        with open("/proc/%d/stat" % pid) as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_for(condition, what, seconds=15):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError("waited %s s for %s" % (seconds, what))
+
+
+def one_sentence(text):
+    """The message on standard error is one sentence, without a trace or a Swift type in it."""
+    lines = [line for line in text.strip().splitlines() if line]
+    assert len(lines) == 1, text
+    assert not re.search(r"Optional\(|Fatal error|StoreError\(|Kind\.", text), text
+    return lines[0]
+
+
+@pytest.fixture(params=sorted(SERVERS))
+def bucket(request):
+    """A bucket on each server."""
+    return Bucket(request.param, SERVERS[request.param])
+
+
+@pytest.fixture
+def strict_bucket():
+    """A bucket on the server that checks signatures."""
+    return Bucket("seaweedfs", SERVERS["seaweedfs"])
+
+
+@pytest.fixture
+def proxy(strict_bucket):
+    proxy = Proxy(strict_bucket.endpoint)
+    yield proxy
+    proxy.close()
+
+
+@pytest.fixture
+def mounts(tmp_path):
+    """Makes mounts that are gone after the test, whatever happened."""
+    made = []
+    numbers = itertools.count()
+
+    def make(url, endpoint=None, **facts):
+        mount = Mount(url, facts.pop("directory", tmp_path / ("mnt%d" % next(numbers))), endpoint, **facts)
+        made.append(mount)
+        return mount
+
+    yield make
+    for mount in made:
+        mount.clear()
+        shutil.rmtree(mount.cache, ignore_errors=True)
+
+
+@pytest.fixture
+def weather_mount(proxy, strict_bucket, mounts):
+    """A mount that reaches its bucket through the weather proxy."""
+
+    def make(**facts):
+        return mounts(strict_bucket.url, proxy.url, **facts)
+
+    return make

@@ -1,0 +1,257 @@
+"""Bad input: one sentence, a code that is not 0, nothing left behind."""
+
+import os
+import shutil
+import ssl
+import subprocess
+
+import pytest
+
+from conftest import DIPPER, is_mounted, one_sentence, run
+from weather import Proxy
+
+
+def refused(mount, *words, code=1):
+    result = mount.try_start()
+    assert result.returncode == code, (result.returncode, result.stdout, result.stderr)
+    sentence = one_sentence(result.stderr)
+    for word in words:
+        assert word.lower() in sentence.lower(), sentence
+    assert not is_mounted(mount.path)
+    assert "cache" not in os.listdir(os.path.dirname(mount.path))
+    return sentence
+
+
+def test_wrong_secret(strict_bucket, mounts):
+    mount = mounts(strict_bucket.url, strict_bucket.endpoint, environment={"AWS_SECRET_ACCESS_KEY": "wrong"})
+    sentence = refused(mount, "SignatureDoesNotMatch")
+    assert "wrong" not in sentence.split()
+
+
+def test_unknown_key(strict_bucket, mounts):
+    refused(mounts(strict_bucket.url, strict_bucket.endpoint, environment={"AWS_ACCESS_KEY_ID": "AKIDNOBODY"}),
+            "InvalidAccessKeyId")
+
+
+def test_no_credentials(strict_bucket, mounts, tmp_path):
+    empty = {name: None for name in os.environ if name.startswith("AWS_")} | {"HOME": str(tmp_path)}
+    refused(mounts(strict_bucket.url, strict_bucket.endpoint, environment=empty), "credentials")
+
+
+def test_wrong_bucket(bucket, mounts):
+    refused(mounts("s3://no-such-bucket-here", bucket.endpoint), "no-such-bucket-here")
+
+
+def test_unreachable_endpoint(strict_bucket, mounts):
+    refused(mounts(strict_bucket.url, "http://127.0.0.1:9", options=["--deadline", "3"]), "127.0.0.1:9")
+
+
+def test_unresolvable_endpoint(strict_bucket, mounts):
+    refused(mounts(strict_bucket.url, "http://nowhere.invalid:9000", options=["--deadline", "3"]), "nowhere.invalid")
+
+
+@pytest.fixture
+def tls(tmp_path, strict_bucket):
+    """A TLS end in front of the server, with a certificate of its own authority."""
+    import socket
+    import threading
+
+    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+                    "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out", certificate],
+                   check=True, capture_output=True)
+    proxy = Proxy(strict_bucket.endpoint)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def pump(source, sink):
+        try:
+            while piece := source.recv(65536):
+                sink.sendall(piece)
+        except OSError:
+            pass
+        finally:
+            for end in (source, sink):
+                try:
+                    end.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    pass
+
+    def serve():
+        while True:
+            try:
+                client, _ = server.accept()
+            except OSError:
+                return
+
+            def one(client=client):
+                try:
+                    secure = context.wrap_socket(client, server_side=True)
+                except (OSError, ssl.SSLError):
+                    client.close()
+                    return
+                upstream = socket.create_connection(("127.0.0.1", proxy.port))
+                threading.Thread(target=pump, args=(upstream, secure), daemon=True).start()
+                pump(secure, upstream)
+
+            threading.Thread(target=one, daemon=True).start()
+
+    threading.Thread(target=serve, daemon=True).start()
+    yield "https://localhost:%d" % server.getsockname()[1], str(certificate)
+    server.close()
+    proxy.close()
+
+
+def test_untrusted_certificate(strict_bucket, mounts, tls):
+    refused(mounts(strict_bucket.url, tls[0]), "certificate")
+
+
+def test_a_custom_authority_is_trusted(strict_bucket, mounts, tls):
+    strict_bucket.put("f", b"secure")
+    mount = mounts(strict_bucket.url, tls[0], environment={"AWS_CA_BUNDLE": tls[1]}).start()
+    assert mount.read("f") == b"secure"
+
+
+@pytest.mark.parametrize("option,value", [
+    ("--part-size", "banana"), ("--part-size", "1"), ("--memory", "-1"), ("--parallel", "x"), ("--uid", "root!"),
+    ("--file-mode", "999"), ("--metadata-ttl", "soon"), ("--deadline", "-3"), ("--cache-size", "5Q"),
+    ("--no-such-option", None), ("--log-level", "loud"), ("--endpoint", "not a url"), ("-o", "nonsense=1"),
+])
+def test_bad_options_name_themselves(strict_bucket, mounts, option, value):
+    mount = mounts(strict_bucket.url, strict_bucket.endpoint, options=[option] + ([value] if value else []))
+    sentence = refused(mount, code=2)
+    assert (value.split("=")[0] if option == "-o" else option.lstrip("-")) in sentence, sentence
+
+
+@pytest.mark.parametrize("arguments", [
+    [], ["mount"], ["mount", "s3://b"], ["mount", "http://b", "/mnt"], ["mount", "s3://", "/mnt"], ["frobnicate"],
+    ["ls"], ["get"], ["get", "s3://b"], ["mount", "s3://Bad_Bucket!", "/mnt"],
+])
+def test_bad_usage(arguments):
+    result = run([DIPPER] + arguments)
+    assert result.returncode == 2, result
+    assert result.stderr.strip()
+
+
+def test_mountpoint_missing(strict_bucket, mounts, tmp_path):
+    mount = mounts(strict_bucket.url, strict_bucket.endpoint, directory=tmp_path / "missing")
+    result = run(mount.command())
+    assert result.returncode == 1 and str(tmp_path / "missing") in one_sentence(result.stderr)
+    assert not os.path.exists(mount.path)
+
+
+def test_mountpoint_is_a_file(strict_bucket, mounts, tmp_path):
+    (tmp_path / "file").write_text("x")
+    mount = mounts(strict_bucket.url, strict_bucket.endpoint, directory=tmp_path / "file")
+    result = run(mount.command())
+    assert result.returncode == 1 and "directory" in one_sentence(result.stderr)
+
+
+def test_mountpoint_not_empty(strict_bucket, mounts, tmp_path):
+    (tmp_path / "mnt").mkdir()
+    (tmp_path / "mnt" / "precious").write_text("x")
+    refused(mounts(strict_bucket.url, strict_bucket.endpoint, directory=tmp_path / "mnt"), "empty")
+    assert (tmp_path / "mnt" / "precious").read_text() == "x"
+
+
+def test_mountpoint_already_mounted(strict_bucket, mounts):
+    strict_bucket.put("f", b"x")
+    first = mounts(strict_bucket.url, strict_bucket.endpoint).start()
+    again = mounts(strict_bucket.url, strict_bucket.endpoint, directory=first.path, cache=first.path + ".other")
+    result = again.try_start()
+    assert result.returncode == 1 and "mounted" in one_sentence(result.stderr)
+    assert first.read("f") == b"x"
+
+
+def test_cache_directory_is_a_symlink(strict_bucket, mounts, tmp_path):
+    (tmp_path / "real").mkdir(mode=0o700)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    refused(mounts(strict_bucket.url, strict_bucket.endpoint, cache=tmp_path / "link"), "symbolic link")
+    assert os.listdir(tmp_path / "real") == []
+
+
+def test_cache_directory_is_world_writable(strict_bucket, mounts, tmp_path):
+    (tmp_path / "open").mkdir()
+    os.chmod(tmp_path / "open", 0o777)
+    refused(mounts(strict_bucket.url, strict_bucket.endpoint, cache=tmp_path / "open"), str(tmp_path / "open"))
+
+
+def test_cache_directory_is_unwritable(strict_bucket, mounts, tmp_path):
+    refused(mounts(strict_bucket.url, strict_bucket.endpoint, cache="/proc/dipper-cache"), "/proc/dipper-cache")
+
+
+def test_dev_fuse_missing(strict_bucket, mounts, tmp_path):
+    mount = mounts(strict_bucket.url, strict_bucket.endpoint)
+    os.makedirs(mount.path)
+    hidden = ["unshare", "-m", "sh", "-c", 'mount --bind /dev/null /dev/fuse && exec "$@"', "sh"]
+    result = run(hidden + mount.command())
+    assert result.returncode == 1 and "/dev/fuse" in one_sentence(result.stderr)
+
+
+def test_not_built_yet_says_so(strict_bucket, tmp_path):
+    for arguments in (["put", "/etc/hostname", strict_bucket.url + "/k"],
+                      ["cp", strict_bucket.url + "/a", strict_bucket.url + "/b"]):
+        result = run([DIPPER] + arguments + ["--endpoint", strict_bucket.endpoint])
+        assert result.returncode == 1 and "not" in one_sentence(result.stderr)
+    assert "Contents" not in strict_bucket.s3.list_objects_v2(Bucket=strict_bucket.name)
+
+
+def test_get_of_a_missing_object(bucket, tmp_path):
+    result = run([DIPPER, "get", bucket.url + "/nope", str(tmp_path / "f"), "--endpoint", bucket.endpoint])
+    assert result.returncode == 1 and "nope" in one_sentence(result.stderr)
+    assert os.listdir(tmp_path) == []
+
+
+def test_get_into_a_missing_directory(bucket, tmp_path):
+    bucket.put("f", b"x")
+    result = run([DIPPER, "get", bucket.url + "/f", str(tmp_path / "no" / "f"), "--endpoint", bucket.endpoint])
+    assert result.returncode == 1 and str(tmp_path / "no") in one_sentence(result.stderr)
+
+
+def test_O5_no_secret_anywhere(strict_bucket, mounts):
+    secret = os.environ["AWS_SECRET_ACCESS_KEY"]
+    strict_bucket.put("f", b"x" * 100000)
+    mount = mounts(strict_bucket.url, strict_bucket.endpoint, options=["--log-level", "debug"]).start()
+    mount.read("f")
+    with open("/proc/%d/cmdline" % mount.pid) as file:
+        assert secret not in file.read()
+    assert secret not in mount.log()
+    for root, directories, files in os.walk(mount.cache):
+        for name in directories:
+            assert os.stat(os.path.join(root, name)).st_mode & 0o777 == 0o700, name
+        for name in files:
+            path = os.path.join(root, name)
+            assert os.stat(path).st_mode & 0o777 == 0o600, path
+            with open(path, "rb") as file:
+                assert secret.encode() not in file.read()
+
+
+def test_an_ordinary_user_mounts(strict_bucket, mounts, tmp_path):
+    strict_bucket.put("d/f", b"mine")
+    home = tmp_path / "home"
+    home.mkdir()
+    binary = home / "dipper"
+    shutil.copy(DIPPER, binary)
+    for path in [home, *list(tmp_path.parents)[:2], tmp_path]:
+        os.chmod(path, 0o755)
+    shutil.chown(home, "nobody")
+    environment = {"HOME": str(home), "XDG_RUNTIME_DIR": None}
+
+    def as_nobody(*command):
+        return run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *command], environment=environment)
+
+    assert as_nobody("mkdir", str(home / "mnt")).returncode == 0
+    result = as_nobody(str(binary), "mount", strict_bucket.url, str(home / "mnt"), "--endpoint", strict_bucket.endpoint)
+    try:
+        assert result.returncode == 0, result.stderr
+        assert as_nobody("cat", str(home / "mnt" / "d" / "f")).stdout == "mine"
+        with pytest.raises(PermissionError):
+            # Without --allow-other not even root looks into an ordinary user's mount.
+            os.listdir(home / "mnt")
+        status = as_nobody(str(binary), "status", "--json")
+        assert str(home / "mnt") in status.stdout
+        assert as_nobody(str(binary), "unmount", str(home / "mnt")).returncode == 0
+        assert not is_mounted(str(home / "mnt"))
+    finally:
+        subprocess.run(["umount", "-l", home / "mnt"], capture_output=True)

@@ -1,0 +1,189 @@
+"""The programs: status, ls, demo, help, fstab, the local store."""
+
+import json
+import os
+import random
+import re
+import subprocess
+import time
+
+from conftest import DIPPER, alive, is_mounted, one_sentence, run, wait_for
+
+MIB = 1 << 20
+
+
+def test_version_and_help():
+    version = run([DIPPER, "--version"])
+    assert version.returncode == 0 and re.fullmatch(r"dipper \d+\.\d+\.\d+\n", version.stdout)
+    top = run([DIPPER, "--help"])
+    assert top.returncode == 0
+    for command in ("mount", "unmount", "status", "get", "ls", "demo"):
+        assert command in top.stdout
+        detail = run([DIPPER, command, "--help"])
+        assert detail.returncode == 0 and command in detail.stdout
+    assert "--metadata-ttl" in run([DIPPER, "mount", "--help"]).stdout
+
+
+def test_status_keeps_its_contract(bucket, mounts):
+    bucket.put("f", b"x" * 1000)
+    mount = mounts(bucket.url, bucket.endpoint).start()
+    mount.read("f")
+    status = mount.status()
+    assert status["bucket"] == bucket.url and status["read_only"] is True
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", status["since"])
+    assert set(status["cache"]) >= {"directory", "bytes", "limit_bytes", "dirty_bytes"}
+    assert status["memory"]["resident_bytes"] > 0 and status["memory"]["budget_bytes"] > 0
+    assert status["counters"]["bytes_received"] == 1000 and status["counters"]["bytes_sent"] == 0
+    assert status["counters"]["requests"]["GetObject"] == 1
+    assert {"retries", "cache_hit_bytes", "cache_miss_bytes"} <= set(status["counters"])
+    assert status["transfers"] == [] and status["unsaved"] == [] and status["errors"] == []
+    assert alive(status["pid"])
+    text = run([DIPPER, "status"]).stdout
+    assert mount.path in text and bucket.url in text
+    one = json.loads(run([DIPPER, "status", mount.path, "--json"]).stdout)
+    assert one["version"] == 1 and [m["mountpoint"] for m in one["mounts"]] == [mount.path]
+
+
+def test_status_shows_what_is_on_its_way(weather_mount, proxy, strict_bucket):
+    strict_bucket.put("f", os.urandom(40 * MIB))
+    mount = weather_mount().start()
+    proxy.rules = [{"method": "GET", "path": "/f$", "rate": MIB}]
+    reader = subprocess.Popen(["cat", mount / "f"], stdout=subprocess.DEVNULL)
+    try:
+        wait_for(lambda: any(t["key"] == "f" and t["kind"] == "download" and 0 < t["bytes_done"] < t["bytes_total"]
+                             for t in mount.status()["transfers"]), "a transfer in status")
+    finally:
+        reader.kill()
+        reader.wait()
+
+
+def test_ls(bucket):
+    bucket.put("a", b"1")
+    bucket.put("d/b", b"22")
+    bucket.put("d/e/c", b"333")
+    options = ["--endpoint", bucket.endpoint]
+    assert run([DIPPER, "ls", bucket.url] + options).stdout.split("\n") == ["a", "d/", ""]
+    assert run([DIPPER, "ls", "-r", bucket.url] + options).stdout.split() == ["a", "d/b", "d/e/c"]
+    long = run([DIPPER, "ls", "-l", bucket.url + "/d/"] + options).stdout
+    assert re.search(r"\b2\b.*b\n", long)
+    listed = [json.loads(line) for line in run([DIPPER, "ls", "-r", "--json", bucket.url] + options).stdout.splitlines()]
+    rows = listed[0] if listed and isinstance(listed[0], list) else listed
+    assert {row["key"] for row in rows} == {"a", "d/b", "d/e/c"}
+    missing = run([DIPPER, "ls", "s3://no-such-bucket-x"] + options)
+    assert missing.returncode == 1 and "no-such-bucket-x" in one_sentence(missing.stderr)
+
+
+def test_the_local_store_is_mounted(mounts, tmp_path):
+    source = tmp_path / "bucket"
+    (source / "sub").mkdir(parents=True)
+    data = random.Random(1).randbytes(9 * MIB + 1)
+    (source / "big").write_bytes(data)
+    (source / "sub" / "small").write_text("hello")
+    mount = mounts("file://%s" % source).start()
+    assert mount.read("big") == data and mount.read("sub/small") == b"hello"
+    assert run(["diff", "-r", str(source), mount.path]).returncode == 0
+    (source / "sub" / "small").write_text("changed by somebody else")
+    time.sleep(1.5)
+    assert mount.read("sub/small") == b"changed by somebody else"
+    assert mount.stop().returncode == 0
+
+
+def test_demo_needs_nothing(tmp_path):
+    environment = {name: None for name in os.environ if name.startswith(("AWS_", "DIPPER_"))}
+    environment |= {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    place = tmp_path / "demo"
+    result = run([DIPPER, "demo", str(place)], environment=environment, timeout=120)
+    try:
+        assert result.returncode == 0, result.stderr
+        assert is_mounted(str(place)) and str(place) in result.stdout
+        names = os.listdir(place)
+        assert len(names) >= 3
+        total = sum(os.path.getsize(os.path.join(root, name)) for root, _, files in os.walk(place) for name in files)
+        assert total > 16 * MIB
+        assert run(["sh", "-c", "find %s -type f -exec cat {} + > /dev/null" % place]).returncode == 0
+        assert run([DIPPER, "unmount", str(place)], environment=environment).returncode == 0
+    finally:
+        subprocess.run(["umount", "-l", place], capture_output=True)
+
+
+def test_mount_options_as_fstab_gives_them(strict_bucket, mounts, tmp_path):
+    strict_bucket.put("f", b"x")
+    helper = tmp_path / "mount.dipper"
+    helper.symlink_to(DIPPER)
+    place = tmp_path / "mnt"
+    place.mkdir()
+    options = "ro,_netdev,nofail,endpoint=%s,file_mode=0640,uid=1234,cache_dir=%s,x-systemd.automount" % (
+        strict_bucket.endpoint, tmp_path / "cache")
+    result = run([str(helper), strict_bucket.url, str(place), "-o", options])
+    try:
+        assert result.returncode == 0, result.stderr
+        status = os.stat(place / "f")
+        assert status.st_mode & 0o777 == 0o640 and status.st_uid == 1234
+        mount_line = [line for line in open("/proc/self/mounts") if line.split()[1] == str(place)][0].split()
+        assert mount_line[0] == strict_bucket.url and mount_line[2] == "fuse.dipper"
+        assert run(["umount", str(place)]).returncode == 0
+    finally:
+        subprocess.run(["umount", "-l", place], capture_output=True)
+
+
+def test_foreground_ends_with_its_unmount(strict_bucket, mounts):
+    mount = mounts(strict_bucket.url, strict_bucket.endpoint)
+    os.makedirs(mount.path)
+    process = subprocess.Popen(mount.command() + ["--foreground"], stderr=subprocess.PIPE)
+    try:
+        wait_for(lambda: is_mounted(mount.path), "the mount")
+        assert run(["umount", mount.path]).returncode == 0
+        assert process.wait(timeout=15) == 0
+    finally:
+        process.kill()
+
+
+def test_the_window_of_reading_ahead_is_raised(strict_bucket, mounts):
+    mount = mounts(strict_bucket.url, strict_bucket.endpoint).start()
+    device = os.stat(mount.path).st_dev
+    path = "/sys/class/bdi/%d:%d/read_ahead_kb" % (os.major(device), os.minor(device))
+    wait_for(lambda: int(open(path).read()) >= 1024, "the window to be raised")
+
+
+def test_idle_costs_nothing(strict_bucket, mounts):
+    strict_bucket.put("f", b"x" * MIB)
+    mount = mounts(strict_bucket.url, strict_bucket.endpoint).start()
+    mount.read("f")
+    pid = mount.pid
+    time.sleep(2)
+
+    def ticks():
+        fields = open("/proc/%d/stat" % pid).read().rsplit(")", 1)[1].split()
+        return int(fields[11]) + int(fields[12])
+
+    before = ticks()
+    time.sleep(5)
+    assert ticks() - before <= 1
+
+
+def test_the_cache_keeps_to_its_size(strict_bucket, mounts):
+    for i in range(6):
+        strict_bucket.put("f%d" % i, os.urandom(10 * MIB))
+    mount = mounts(strict_bucket.url, strict_bucket.endpoint, options=["--cache-size", "32M"]).start()
+    for i in range(6):
+        assert len(mount.read("f%d" % i)) == 10 * MIB
+
+    def used():
+        return sum(os.stat(os.path.join(root, name)).st_blocks * 512
+                   for root, _, files in os.walk(mount.cache) for name in files)
+
+    wait_for(lambda: used() <= 34 * MIB, "eviction")
+
+
+def test_a_full_cache_disk_still_reads(strict_bucket, mounts, tmp_path):
+    data = os.urandom(40 * MIB)
+    strict_bucket.put("f", data)
+    small = tmp_path / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m,mode=700", "tmpfs", small], check=True)
+    try:
+        mount = mounts(strict_bucket.url, strict_bucket.endpoint, cache=small / "cache").start()
+        assert mount.read("f") == data
+        assert mount.stop().returncode == 0
+    finally:
+        subprocess.run(["umount", "-l", small], capture_output=True)

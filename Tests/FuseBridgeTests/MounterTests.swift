@@ -1,0 +1,141 @@
+import Core
+import Glibc
+import Testing
+
+@testable import FuseBridge
+
+@Suite struct MounterTests {
+  private let options = MountOptions(fsName: "s3://bucket")
+
+  private func code(at path: String) -> MountError.Code? {
+    do throws(MountError) {
+      _ = try Mounter(path: path, options: options)
+      return nil
+    } catch {
+      return error.code
+    }
+  }
+
+  @Test func missingMountpointIsNamed() throws {
+    #expect(code(at: "/nonexistent/dipper") == .mountpointMissing)
+  }
+
+  @Test func mountpointMustBeADirectory() throws {
+    #expect(code(at: "/etc/passwd") == .notDirectory)
+    #expect(code(at: "/etc/passwd/x") == .notDirectory)
+  }
+
+  @Test func everyFailureOfTheSystemIsOneSentence() {
+    for number in 1...133 as ClosedRange<Int32> {
+      let errors = [
+        Mounter.mountpointFailure("/mnt", number),
+        Mounter.deviceFailure(number),
+        Mounter.mountFailure("/mnt", number, options: ["a", "b"]),
+        Mounter.unmountFailure("/mnt", number),
+        Mounter.fusermountFailure(number),
+      ]
+      for error in errors {
+        #expect(!error.message.isEmpty)
+        #expect(!error.message.contains("\n"))
+        #expect(!error.message.hasSuffix("."))
+      }
+    }
+  }
+
+  @Test func failuresAreToldApart() {
+    #expect(Mounter.mountpointFailure("/mnt", ENOTCONN).code == .stale)
+    #expect(Mounter.mountpointFailure("/mnt", EACCES).code == .permissionDenied)
+    #expect(Mounter.deviceFailure(ENOENT).code == .deviceMissing)
+    #expect(Mounter.deviceFailure(EACCES).code == .deviceNotPermitted)
+    #expect(Mounter.mountFailure("/mnt", EPERM, options: []).code == .deviceNotPermitted)
+    #expect(Mounter.mountFailure("/mnt", EBUSY, options: []).code == .alreadyMounted)
+    #expect(Mounter.unmountFailure("/mnt", EBUSY).code == .busy)
+    #expect(Mounter.unmountFailure("/mnt", EINVAL).code == .notMounted)
+    #expect(Mounter.fusermountFailure(ENOENT).code == .fusermountMissing)
+  }
+
+  @Test(arguments: [
+    ("", false), ("user_allow_other\n", true), ("  user_allow_other # for all\n", true),
+    ("#user_allow_other\n", false), ("mount_max = 10\nuser_allow_other", true),
+    ("user_allow_others\n", false),
+  ])
+  func fuseConfigurationSaysWhoMayLetOthersIn(text: String, allowsOther: Bool) {
+    #expect(FuseConfiguration(text: text).allowsOther == allowsOther)
+  }
+}
+
+@Suite struct MountArgumentsTests {
+  // mount(2)'s flags. Source: linux/mount.h.
+  private let readOnly: UInt = 1
+  private let noSuid: UInt = 2
+  private let noDev: UInt = 4
+  private let noExec: UInt = 8
+
+  @Test func defaultsAreSafe() {
+    let arguments = MountArguments(MountOptions(fsName: "s3://bucket"))
+    #expect(arguments.flags == noSuid | noDev)
+    #expect(arguments.type == "fuse.dipper")
+    #expect(arguments.source == "s3://bucket")
+    #expect(
+      arguments.data(descriptor: 7, rootMode: 0o40000, userID: 1, groupID: 2)
+        == "fd=7,rootmode=40000,user_id=1,group_id=2,default_permissions"
+    )
+    #expect(
+      arguments.fusermountOptions == "fsname=s3://bucket,subtype=dipper,default_permissions"
+    )
+  }
+
+  @Test func flagsAreFlagsAndTheRestIsData() {
+    var options = MountOptions(fsName: "s3://bucket")
+    options.isReadOnly = true
+    options.allowsOther = true
+    options.extraOptions = [
+      "noexec", "suid", "x-systemd.automount", "_netdev", "max_read=65536", "allow_other",
+    ]
+    let arguments = MountArguments(options)
+    #expect(arguments.flags == readOnly | noDev | noExec)
+    #expect(arguments.kernelOptions == ["default_permissions", "allow_other", "max_read=65536"])
+    #expect(
+      arguments.fusermountOptions
+        == "fsname=s3://bucket,subtype=dipper,noexec,suid,ro,default_permissions,allow_other,max_read=65536"
+    )
+  }
+
+  @Test func nameCannotSmuggleOptionsIn() {
+    let arguments = MountArguments(MountOptions(fsName: "a,suid\\,b\nc\0d"))
+    #expect(arguments.source == "a,suid\\,bcd")
+    #expect(arguments.fusermountOptions.hasPrefix("fsname=a\\,suid\\\\\\,bcd,subtype=dipper,"))
+    #expect(arguments.flags == noSuid | noDev)
+  }
+}
+
+@Suite struct MountTableTests {
+  private let table = MountTable(
+    text: """
+      22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+      36 22 0:45 / /mnt/a\\040b rw,nosuid master:1 propagate_from:2 - fuse.dipper s3://b\\134c ro,user_id=0
+      40 22 0:46 / /mnt/a\\040b rw - tmpfs none rw
+      nonsense
+      41 22 0:47 / /short rw
+      """
+  )
+
+  @Test func fieldsAreFoundAndUnescaped() {
+    #expect(table.entries.count == 3)
+    let entry = table.entries[1]
+    #expect(entry.device == "0:45")
+    #expect(entry.mountpoint == "/mnt/a b")
+    #expect(entry.type == "fuse.dipper")
+    #expect(entry.source == "s3://b\\c")
+  }
+
+  @Test func laterMountHidesAnEarlierOne() {
+    #expect(table.top(at: "/mnt/a b")?.device == "0:46")
+    #expect(table.top(at: "/")?.type == "ext4")
+    #expect(table.top(at: "/none") == nil)
+  }
+
+  @Test func ownTableHasARoot() {
+    #expect(MountTable.current().top(at: "/") != nil)
+  }
+}

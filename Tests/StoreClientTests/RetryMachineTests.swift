@@ -1,0 +1,109 @@
+import Core
+import StoreWire
+import Testing
+
+@testable import StoreClient
+
+@Suite struct RetryMachineTests {
+  private let start = Instant(nanoseconds: 1_000_000_000)
+
+  private func machine(_ seconds: Int = 60, retries: Int? = nil) -> RetryMachine {
+    RetryMachine(
+      policy: RetryPolicy(),
+      context: RequestContext(deadline: start + .seconds(seconds), retryCountMax: retries),
+      now: start
+    )
+  }
+
+  private func error(_ kind: StoreError.Kind, retryAfter: Duration? = nil) -> StoreError {
+    StoreError(kind, .getObject, status: 503, code: "C", message: "why", retryAfter: retryAfter)
+  }
+
+  private func kind(_ action: RetryMachine.Action) -> StoreError.Kind? {
+    guard case .fail(let error) = action else { return nil }
+    return error.kind
+  }
+
+  @Test func waitsGrowAndKeepTheirCap() {
+    var machine = machine(100_000)
+    var waits: [Duration] = []
+    for _ in 0..<10 {
+      if case .wait(let until) = machine.failed(error(.throttled), at: start, random: 1) {
+        waits.append(until - start)
+      }
+    }
+    #expect(
+      waits.prefix(4) == [
+        .milliseconds(100), .milliseconds(200), .milliseconds(400), .milliseconds(800),
+      ]
+    )
+    #expect(waits.last == .seconds(20))
+    #expect(waits.count == 10)
+  }
+
+  @Test func diceOfZeroWaitNotAtAll() {
+    var machine = machine()
+    #expect(machine.failed(error(.unreachable), at: start, random: 0) == .wait(until: start))
+  }
+
+  @Test func countIsKept() {
+    var machine = machine(retries: 2)
+    #expect(kind(machine.failed(error(.unreachable), at: start, random: 0)) == nil)
+    #expect(kind(machine.failed(error(.unreachable), at: start, random: 0)) == nil)
+    #expect(kind(machine.failed(error(.unreachable), at: start, random: 0)) == .unreachable)
+  }
+
+  @Test func progressStartsCountAndDeadlineAnew() {
+    var machine = machine(60, retries: 1)
+    #expect(kind(machine.failed(error(.unreachable), at: start, random: 0)) == nil)
+    machine.progressed(at: start + .seconds(50))
+    #expect(machine.deadline == start + .seconds(110))
+    #expect(kind(machine.failed(error(.unreachable), at: start + .seconds(55), random: 0)) == nil)
+    #expect(
+      kind(machine.failed(error(.unreachable), at: start + .seconds(56), random: 0))
+        == .unreachable
+    )
+  }
+
+  @Test func progressNeverShortensTheDeadline() {
+    var machine = machine(60)
+    machine.progressed(at: start + .seconds(-10))
+    #expect(machine.deadline == start + .seconds(60))
+  }
+
+  @Test func deadlineThatNeverComesStays() {
+    var machine = RetryMachine(
+      policy: RetryPolicy(),
+      context: RequestContext(deadline: .distantFuture),
+      now: start
+    )
+    machine.progressed(at: start)
+    #expect(machine.deadline == .distantFuture)
+    #expect(kind(machine.failed(error(.throttled), at: start, random: 1)) == nil)
+  }
+
+  @Test func timeoutKeepsTheReasonBeforeIt() throws {
+    var machine = machine()
+    _ = machine.failed(error(.throttled), at: start, random: 0)
+    let action = machine.failed(error(.timedOut), at: start + .seconds(60), random: 0)
+    guard case .fail(let failure) = action else {
+      Issue.record("a call that is out of time goes on")
+      return
+    }
+    #expect(failure.kind == .timedOut)
+    #expect(failure.code == "C")
+    #expect(failure.message.contains("why"))
+  }
+
+  @Test(arguments: StoreError.Kind.allCases)
+  func onlyPassingFaultsAreRepeated(_ kind: StoreError.Kind) {
+    var machine = machine()
+    var failure = StoreError(kind, .getObject, message: "why")
+    if kind == .conflict { failure.code = "OperationAborted" }
+    let isRepeated = self.kind(machine.failed(failure, at: start, random: 0)) == nil
+    let passing: [StoreError.Kind] = [
+      .throttled, .serverFailure, .unreachable, .invalidAnswer, .conflict,
+    ]
+    #expect(isRepeated == passing.contains(kind))
+  }
+}

@@ -1,0 +1,48 @@
+import Core
+import LocalStore
+import Simulation
+import Support
+import Testing
+
+/// A store that the contract is checked against.
+struct Conformer: Sendable, CustomTestStringConvertible {
+  let name: String
+  /// Makes a store for one claim, and the prefix for its keys.
+  let makeSetting: @Sendable () async throws -> ObjectStoreContract.Setting
+
+  var testDescription: String { name }
+
+  init(
+    _ name: String,
+    makeSetting: @escaping @Sendable (Set<Deviation>) async throws -> ObjectStoreContract.Setting
+  ) {
+    self.name = name
+    self.makeSetting = {
+      try await makeSetting(Set((Deviation.known[name] ?? [:]).keys))
+    }
+  }
+
+  /// The stores that need nothing but this process.
+  static let embedded = [simulated, local]
+
+  static let simulated = Conformer("simulated") { deviations in
+    ObjectStoreContract.Setting(
+      store: SimulatedStore(),
+      prefix: "",
+      deviations: deviations,
+      context: RequestContext(deadline: .distantFuture)
+    )
+  }
+
+  static let local = Conformer("local") { deviations in
+    let scratch = try ScratchDirectory()
+    return ObjectStoreContract.Setting(
+      // Whether writes reach the disk before the call returns can't be seen here, and takes time.
+      store: LocalStore(directory: scratch.path, synchronizes: false),
+      prefix: "",
+      deviations: deviations,
+      context: RequestContext(deadline: SystemClock().now + .seconds(120)),
+      scratch: scratch
+    )
+  }
+}

@@ -1,0 +1,90 @@
+import Core
+import Glibc
+import Support
+
+/// A directory of a test's own, removed with what is in it when its owner goes.
+final class ScratchDirectory: Sendable {
+  let path: String
+
+  init() throws {
+    var template = Array("\(Self.temporaryPath)/dipper-local.XXXXXX".utf8CString)
+    let made = template.withUnsafeMutableBufferPointer { buffer in
+      buffer.baseAddress.map { mkdtemp($0) != nil } ?? false
+    }
+    guard made else {
+      throw DiskFailure(errno: errno, action: "make a directory", reason: errnoDescription(errno))
+    }
+    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  deinit {
+    Self.remove(path)
+  }
+
+  private static var temporaryPath: String {
+    getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+  }
+
+  /// Makes a file with these bytes, open for reading and writing.
+  @discardableResult
+  func makeFile(_ name: String, _ bytes: [UInt8] = []) throws -> FileDescriptor {
+    let flags: FileDescriptor.Flags = [.readWrite, .create, .truncate]
+    let file = try FileDescriptor.open("\(path)/\(name)", flags)
+    try bytes.withUnsafeBytes { try file.write($0, at: 0) }
+    return file
+  }
+
+  func makeDirectory(_ name: String) throws {
+    try retrying("make \(name)") { mkdir("\(path)/\(name)", 0o755) }
+  }
+
+  func makeLink(_ name: String, to target: String) throws {
+    try retrying("link \(name)") { symlink(target, "\(path)/\(name)") }
+  }
+
+  func exists(_ name: String) -> Bool {
+    var status = stat()
+    return lstat("\(path)/\(name)", &status) == 0
+  }
+
+  func bytes(_ name: String) throws -> [UInt8] {
+    let file = try FileDescriptor.open("\(path)/\(name)", .read)
+    var bytes = [UInt8](repeating: 0, count: try file.size())
+    let count = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
+    return Array(bytes.prefix(count))
+  }
+
+  /// The names in a directory, sorted.
+  func names(_ name: String = ".") -> [String] {
+    Self.names("\(path)/\(name)").sorted()
+  }
+
+  private static func names(_ path: String) -> [String] {
+    guard let stream = opendir(path) else { return [] }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) { tuple in
+        tuple.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if name != "." && name != ".." { names.append(name) }
+    }
+    return names
+  }
+
+  private static func remove(_ path: String) {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { return }
+    if status.st_mode & S_IFMT == S_IFDIR {
+      for name in names(path) { remove("\(path)/\(name)") }
+      rmdir(path)
+    } else {
+      unlink(path)
+    }
+  }
+}
+
+/// A wait between two looks at something that another thread does.
+enum Pause {
+  static func short() { usleep(500) }
+}

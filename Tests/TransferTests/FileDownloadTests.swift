@@ -1,0 +1,258 @@
+import Core
+import Crypto
+import Simulation
+import Support
+import Testing
+import Transfer
+
+private let mebibyte = 1 << 20
+
+@Suite struct FileDownloadTests {
+  private func request(_ bench: Workbench, partSize: Int = mebibyte) -> FileDownloadRequest {
+    FileDownloadRequest(
+      storeName: bench.store.name,
+      key: bench.version.key,
+      target: bench.directory.file("target"),
+      partSize: partSize,
+      parallel: 3
+    )
+  }
+
+  private func download(
+    _ bench: Workbench,
+    _ request: FileDownloadRequest,
+    report: @escaping @Sendable (FileDownloadEvent) -> Void = { _ in }
+  ) -> FileDownload {
+    FileDownload(request, from: bench.store, in: bench.environment, report: report)
+  }
+
+  /// Names in the directory beside the given ones.
+  private func leftovers(
+    _ bench: Workbench,
+    beside names: Set<String> = ["target"]
+  ) throws
+    -> [String]
+  {
+    try Disk.names(in: bench.directory.path).filter { !names.contains($0) }.sorted()
+  }
+
+  @Test(arguments: [0, 1, mebibyte, 5 * mebibyte + 17])
+  func theFileIsTheObjectAndNothingElseIsLeft(size: Int) async throws {
+    let bench = try Workbench(size: size)
+    let events = Lock<[FileDownloadEvent]>([])
+    let metadata = try await download(bench, request(bench)) { event in
+      events.withLock { $0.append(event) }
+    }.run()
+    #expect(metadata.version.isSameContent(as: bench.version))
+    #expect(try bench.directory.bytes(of: "target") == bench.content.allBytes)
+    #expect(try leftovers(bench) == [])
+    let parts = events.withLock { $0 }.compactMap { event -> ByteRange? in
+      guard case .partFinished(let range) = event else { return nil }
+      return range
+    }
+    #expect(parts.reduce(0) { $0 + $1.count } == size)
+    #expect(events.withLock { $0.last } == .finished(path: bench.directory.file("target")))
+    let status = try #require(try Disk.status(of: bench.directory.file("target")))
+    #expect(status.permissions == 0o666 & ~Disk.creationMask)
+  }
+
+  @Test func aPausedDownloadGoesOnWhereItStopped() async throws {
+    let bench = try Workbench(size: 6 * mebibyte)
+    bench.store.hook = { call, moment in
+      if call.range?.lowerBound ?? 0 >= 3 * mebibyte, moment == .request { await Gate().wait() }
+    }
+    let paused = download(bench, request(bench))
+    let task = Task { await outcome(of: paused) }
+    #expect(
+      await eventually { bench.store.calls.of(.getObject).count { $0.outcome == .succeeded } == 3 }
+    )
+    task.cancel()
+    #expect(await task.value == .paused)
+    #expect(try leftovers(bench).count == 3, "checkpoint, its lock and the gathered bytes")
+    bench.store.hook = nil
+    bench.store.forgetCalls()
+    _ = try await download(bench, request(bench)).run()
+    #expect(try bench.directory.bytes(of: "target") == bench.content.allBytes)
+    #expect(bench.store.calls.receivedByteCount == 3 * mebibyte)
+    #expect(try leftovers(bench) == [])
+  }
+
+  @Test func anExistingTargetSurvivesEveryFailure() async throws {
+    let struck = try await exhaustFaults(
+      [.fail(.accessDenied), .fail(.unreachable, afterByteCount: 100_000)]
+    ) { plan in
+      let bench = try Workbench(size: 3 * mebibyte, faults: plan)
+      try bench.directory.write([1, 2, 3], to: "target")
+      let failure = await outcome(of: download(bench, request(bench)))
+      if failure != nil {
+        #expect(try bench.directory.bytes(of: "target") == [1, 2, 3])
+        _ = try await download(bench, request(bench)).run()
+      }
+      #expect(try bench.directory.bytes(of: "target") == bench.content.allBytes)
+      #expect(try leftovers(bench) == [])
+    }
+    #expect(struck >= 8)
+  }
+
+  @Test func aChangedSourceIsNeverMixed() async throws {
+    let bench = try Workbench(size: 4 * mebibyte)
+    bench.faults.add(Fault(.fail(.accessDenied), operation: .getObject, callNumber: 3))
+    #expect(await outcome(of: download(bench, request(bench))) != nil)
+    let new = bench.store.place(bench.version.key, .words(size: 4 * mebibyte, seed: 99))
+    guard
+      case .sourceChanged(let was, let isNow) = await outcome(of: download(bench, request(bench)))
+    else {
+      Issue.record("the change was not noticed")
+      return
+    }
+    #expect(was.etag == bench.version.etag && isNow?.etag == new.etag)
+    var again = request(bench)
+    again.forcesRestart = true
+    _ = try await download(bench, again).run()
+    #expect(
+      try bench.directory.bytes(of: "target")
+        == SimulatedContent.words(size: 4 * mebibyte, seed: 99).allBytes
+    )
+  }
+
+  @Test func aSourceThatChangesMeanwhileIsNeverMixed() async throws {
+    let bench = try Workbench(size: 4 * mebibyte)
+    bench.faults.add(
+      Fault(
+        .replaceObject(
+          .words(size: 4 * mebibyte, seed: 99),
+          afterByteCount: 1000,
+          breaksOff: true
+        ),
+        operation: .getObject,
+        callNumber: 2
+      )
+    )
+    guard case .sourceChanged = await outcome(of: download(bench, request(bench))) else {
+      Issue.record("the change was not noticed")
+      return
+    }
+    #expect(try bench.directory.bytes(of: "target") == nil)
+  }
+
+  @Test func anotherTasksCheckpointIsNotTouched() async throws {
+    let bench = try Workbench(size: 2 * mebibyte)
+    bench.faults.add(Fault(.fail(.accessDenied), operation: .getObject, callNumber: 2))
+    var first = request(bench)
+    first.checkpoint = bench.directory.file("saved")
+    #expect(await outcome(of: download(bench, first)) != nil)
+    let text = try bench.directory.bytes(of: "saved")
+    var other = first
+    other.partSize = 2 * mebibyte
+    #expect(
+      await outcome(of: download(bench, other))
+        == .differs(field: "part-size", checkpoint: "1048576", request: "2097152")
+    )
+    other = first
+    other.target = bench.directory.file("elsewhere")
+    guard case .differs(field: "target", _, _) = await outcome(of: download(bench, other)) else {
+      Issue.record("another target was not noticed")
+      return
+    }
+    other = first
+    other.key = ObjectKey("other")
+    guard case .differs(field: "key", _, _) = await outcome(of: download(bench, other)) else {
+      Issue.record("another key was not noticed")
+      return
+    }
+    #expect(try bench.directory.bytes(of: "saved") == text)
+  }
+
+  @Test func aSecondProcessIsToldWhoDownloads() async throws {
+    let bench = try Workbench(size: mebibyte)
+    let gate = Gate()
+    bench.store.hook = { _, moment in if moment == .request { await gate.wait() } }
+    let first = download(bench, request(bench))
+    let task = Task { await outcome(of: first) }
+    #expect(await eventually { !bench.store.calls.isEmpty })
+    #expect(
+      await outcome(of: download(bench, request(bench)))
+        == .held(
+          path: first.checkpointPath,
+          by: "pid \(Disk.processID): a download to \(bench.directory.file("target"))"
+        )
+    )
+    gate.open()
+    #expect(await task.value == nil)
+  }
+
+  @Test(arguments: ["gone", "short", "tampered"])
+  func temporaryBytesThatAreNotRightAreFetchedAgain(damage: String) async throws {
+    let bench = try Workbench(size: 4 * mebibyte)
+    bench.faults.add(Fault(.fail(.accessDenied), operation: .getObject, callNumber: 4))
+    #expect(await outcome(of: download(bench, request(bench))) != nil)
+    let name = "target.dipper-part"
+    var bytes = try #require(try bench.directory.bytes(of: name))
+    switch damage {
+    case "gone": try Disk.removeFile(bench.directory.file(name))
+    case "short": try bench.directory.write(Array(bytes[..<(mebibyte / 2)]), to: name)
+    default:
+      bytes[mebibyte / 3] ^= 1
+      try bench.directory.write(bytes, to: name)
+    }
+    _ = try await download(bench, request(bench)).run()
+    #expect(try bench.directory.bytes(of: "target") == bench.content.allBytes)
+  }
+
+  @Test func aUsersFileIsNotTakenForTheTemporaryOne() async throws {
+    let bench = try Workbench(size: 1000)
+    try bench.directory.write([9], to: "mine")
+    var request = request(bench)
+    request.temporary = bench.directory.file("mine")
+    guard case .invalid = await outcome(of: download(bench, request)) else {
+      Issue.record("a user's file was taken")
+      return
+    }
+    #expect(try bench.directory.bytes(of: "mine") == [9])
+  }
+
+  @Test func abortingLeavesNothing() async throws {
+    let bench = try Workbench(size: 2 * mebibyte)
+    bench.faults.add(Fault(.fail(.accessDenied), operation: .getObject, callNumber: 2))
+    #expect(await outcome(of: download(bench, request(bench))) != nil)
+    try await download(bench, request(bench)).abort()
+    #expect(try leftovers(bench) == [])
+  }
+
+  @Test func aCheckpointDirectoryGetsAGeneratedName() async throws {
+    let bench = try Workbench(size: 2 * mebibyte)
+    bench.faults.add(Fault(.fail(.accessDenied), operation: .getObject, callNumber: 2))
+    try Disk.createDirectory(bench.directory.file("saved"))
+    var request = request(bench)
+    request.checkpoint = bench.directory.file("saved")
+    #expect(await outcome(of: download(bench, request)) != nil)
+    let names = try Disk.names(in: bench.directory.file("saved"))
+    #expect(names.count { $0.hasSuffix(".checkpoint") } == 1)
+    _ = try await download(bench, request).run()
+    #expect(try Disk.names(in: bench.directory.file("saved")) == [])
+  }
+
+  @Test func withoutACheckpointAFailureLeavesNothing() async throws {
+    let bench = try Workbench(size: 2 * mebibyte)
+    bench.faults.add(Fault(.fail(.accessDenied), operation: .getObject, callNumber: 2))
+    var request = request(bench)
+    request.keepsCheckpoint = false
+    #expect(await outcome(of: download(bench, request)) != nil)
+    #expect(
+      try leftovers(bench).filter { !$0.hasSuffix(".lock") } == [],
+      "neither bytes nor a checkpoint"
+    )
+    _ = try await download(bench, request).run()
+    #expect(try bench.directory.bytes(of: "target") == bench.content.allBytes)
+  }
+}
+
+/// Why a download failed; nil if it did not.
+private func outcome(of download: FileDownload) async -> FileDownloadError? {
+  do throws(FileDownloadError) {
+    _ = try await download.run()
+    return nil
+  } catch {
+    return error
+  }
+}
