@@ -6,6 +6,7 @@ enum Deviation: Hashable, Sendable {
   case listsReplacedParts
   case spellsPartsDifferently
   case readsOnAfterCancellation
+  case mayActAfterDeadline
   case losesNewlines
   case losesBackslashes
   case ignoresCopySourceCondition
@@ -14,6 +15,7 @@ enum Deviation: Hashable, Sendable {
   case racesConditions
 
   // Not the servers' doing, but the same for both.
+  private static let actsLate = "a request may be on its way when the deadline is looked at"
   private static let readsOn = "what libcurl has read already is handed over before it looks up"
 
   /// What is known of each store by name, with what it does instead, as observed.
@@ -29,6 +31,7 @@ enum Deviation: Hashable, Sendable {
       .failsAfterAbort: "answers 500 to anything on an aborted upload (moto 5.2)",
       .spellsPartsDifferently: "answers ListPartsResponse for ListPartsResult (moto 5.2)",
       .readsOnAfterCancellation: readsOn,
+      .mayActAfterDeadline: actsLate,
       .racesConditions: "checks and writes without a lock (moto 5.2)",
     ],
     "seaweedfs": [
@@ -36,6 +39,7 @@ enum Deviation: Hashable, Sendable {
       .keepsDirectories: "a directory lingers after its marker or its last key (SeaweedFS 4.48)",
       .listsReplacedParts: "a part uploaded twice is listed twice (SeaweedFS 4.48)",
       .readsOnAfterCancellation: readsOn,
+      .mayActAfterDeadline: actsLate,
       .losesBackslashes: "a key with a backslash is not listed (SeaweedFS 4.48)",
     ],
   ]
