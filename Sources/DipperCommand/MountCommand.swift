@@ -60,7 +60,7 @@ struct MountCommand {
     logFile: String?
   ) throws(Failure) {
     // The daemon has a session of its own, so Ctrl-C reaches only this process.
-    let daemon = Lock<ChildProcess?>(nil)
+    let daemon = Lock<Subprocess?>(nil)
     SignalWatch.start([.interrupt, .terminate]) { _ in
       daemon.withLock { $0 }?.send(signal: SignalWatch.Signal.terminate.number)
     }

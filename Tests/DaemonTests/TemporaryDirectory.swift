@@ -15,6 +15,6 @@ final class TemporaryDirectory: Sendable {
 
   deinit {
     let arguments = ["rm", "-rf", "--", path].map { Array($0.utf8) }
-    _ = try? ChildProcess.start("rm", arguments: arguments, descriptors: []).wait()
+    _ = try? Subprocess.start("rm", arguments: arguments, descriptors: []).wait()
   }
 }

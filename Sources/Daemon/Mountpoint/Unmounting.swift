@@ -36,7 +36,7 @@ package enum Unmounting {
     do throws(DiskFailure) {
       let null = try FileDescriptor.open("/dev/null", .readWrite)
       let words = ["fusermount3", "-u", "-q"] + (isLazy ? ["-z"] : []) + ["--", path]
-      let child = try ChildProcess.start(
+      let child = try Subprocess.start(
         "fusermount3",
         arguments: words.map { Array($0.utf8) },
         descriptors: [null, null, null]

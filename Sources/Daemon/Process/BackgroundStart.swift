@@ -28,7 +28,7 @@ package enum BackgroundStart {
     arguments: [[UInt8]],
     program: String = "/proc/self/exe",
     logFile: String? = nil,
-    onChild: (ChildProcess) -> Void,
+    onChild: (Subprocess) -> Void,
     note: (String) -> Void
   ) -> Outcome {
     do throws(DiskFailure) {
@@ -44,10 +44,10 @@ package enum BackgroundStart {
   private static func spawn(
     _ program: String,
     _ arguments: [[UInt8]]
-  ) throws(DiskFailure) -> (ChildProcess, FileDescriptor) {
+  ) throws(DiskFailure) -> (Subprocess, FileDescriptor) {
     let pipe = try Pipe()
     let null = try FileDescriptor.open("/dev/null", .readWrite)
-    let child = try ChildProcess.start(
+    let child = try Subprocess.start(
       program,
       arguments: arguments,
       extraEnvironment: ["\(StartReport.variable)=3"],
@@ -58,7 +58,7 @@ package enum BackgroundStart {
   }
 
   private static func follow(
-    _ child: ChildProcess,
+    _ child: Subprocess,
     _ pipe: FileDescriptor,
     logFile: String?,
     note: (String) -> Void
@@ -84,7 +84,7 @@ package enum BackgroundStart {
   }
 
   /// What there is to say of a daemon that ended before its mount answered.
-  private static func sentence(_ ending: ChildProcess.Ending, _ last: [String]) -> String {
+  private static func sentence(_ ending: Subprocess.Ending, _ last: [String]) -> String {
     let how =
       switch ending {
       case .exited(let code): "ended with code \(code)"

@@ -26,7 +26,7 @@ struct DemoBucketTests {
     let output = place.path + "/list"
     let list = try FileDescriptor.open(output, [.readWrite, .create])
     let words = ["tar", "-tf", bucket.directory + "/archive.tar"].map { Array($0.utf8) }
-    let child = try ChildProcess.start("tar", arguments: words, descriptors: [null, list, null])
+    let child = try Subprocess.start("tar", arguments: words, descriptors: [null, list, null])
     #expect(child.wait() == .exited(0))
     let names = String(decoding: try SmallFile.read(output), as: UTF8.self).split(separator: "\n")
     #expect(names.contains("notes/2026/three.txt"))

@@ -3,7 +3,7 @@ package import Core
 internal import Glibc
 
 /// A program that this one started.
-package struct ChildProcess: Sendable {
+package struct Subprocess: Sendable {
   /// Its process id; valid until `wait` has returned.
   package let processID: Int32
 
@@ -31,7 +31,7 @@ package struct ChildProcess: Sendable {
     extraEnvironment: [String] = [],
     descriptors: [FileDescriptor],
     startsSession: Bool = false
-  ) throws(DiskFailure) -> ChildProcess {
+  ) throws(DiskFailure) -> Subprocess {
     var process: pid_t = 0
     let argumentStrings = CStrings(arguments)
     let inherited = inheritedEnvironment(except: extraEnvironment)
@@ -55,7 +55,7 @@ package struct ChildProcess: Sendable {
         reason: errnoDescription(failure)
       )
     }
-    return ChildProcess(processID: process)
+    return Subprocess(processID: process)
   }
 
   /// Sends it a signal; no error if it is gone.
