@@ -6,22 +6,15 @@ package struct HMACSHA256: ~Copyable {
 
   /// Starts an authentication code under `key`, which may be of any length, also empty.
   package init(key: [UInt8]) {
-    guard let algorithm = HMACAlgorithm.shared.pointer, let context = EVP_MAC_CTX_new(algorithm)
-    else {
+    let algorithm = HMACAlgorithm.shared
+    guard let pointer = algorithm.pointer, let context = EVP_MAC_CTX_new(pointer) else {
       // Such a library can't do TLS either; no request is possible.
       preconditionFailure("this OpenSSL has no HMAC, or there is no memory")
     }
     self.context = context
     // An empty key still needs an address: null means "the key set before".
     let keyBytes = key.isEmpty ? [0] : key
-    var name = Array("SHA256\0".utf8).map { CChar($0) }
-    let result = name.withUnsafeMutableBufferPointer { name in
-      let parameters = [
-        OSSL_PARAM_construct_utf8_string("digest", name.baseAddress, 0),
-        OSSL_PARAM_construct_end(),
-      ]
-      return EVP_MAC_init(context, keyBytes, key.count, parameters)
-    }
+    let result = EVP_MAC_init(context, keyBytes, key.count, algorithm.parameters)
     precondition(result == 1, "this OpenSSL has no HMAC with SHA-256")
   }
 
@@ -64,11 +57,36 @@ package struct HMACSHA256: ~Copyable {
   }
 }
 
-/// OpenSSL's HMAC, looked up once.
+/// OpenSSL's HMAC and the parameters that choose SHA-256, looked up once.
 private struct HMACAlgorithm: @unchecked Sendable {
-  // Safety: an `EVP_MAC` is immutable once fetched and may be used by all threads.
-  // Source: OpenSSL 3.0 manual, EVP_MAC(3), crypto(7).
+  // Safety: an `EVP_MAC` is immutable once fetched and may be used by all threads; the parameters
+  // and the texts they point to are allocated here, never changed and never freed.
+  // Source: OpenSSL 3.0 manual, EVP_MAC(3), OSSL_PARAM(3), crypto(7).
+  /// OpenSSL's algorithm; nil if there is none.
   let pointer: OpaquePointer?
+  /// The choice of SHA-256; a parameter keeps the addresses of its two texts.
+  let parameters: UnsafePointer<OSSL_PARAM>
 
-  static let shared = HMACAlgorithm(pointer: EVP_MAC_fetch(nil, "HMAC", nil))
+  static let shared = HMACAlgorithm()
+
+  private init() {
+    pointer = EVP_MAC_fetch(nil, "HMAC", nil)
+    let parameters = UnsafeMutablePointer<OSSL_PARAM>.allocate(capacity: 2)
+    parameters.initialize(
+      to: OSSL_PARAM_construct_utf8_string(Self.text("digest"), Self.text("SHA256"), 0)
+    )
+    (parameters + 1).initialize(to: OSSL_PARAM_construct_end())
+    self.parameters = UnsafePointer(parameters)
+  }
+
+  /// Returns a copy of `text` for C, which lives as long as the process.
+  private static func text(_ text: String) -> UnsafeMutablePointer<CChar> {
+    let bytes = text.utf8CString
+    let copy = UnsafeMutableBufferPointer<CChar>.allocate(capacity: bytes.count)
+    _ = copy.initialize(from: bytes)
+    guard let start = copy.baseAddress else {
+      preconditionFailure("an allocation of at least one byte has an address")
+    }
+    return start
+  }
 }

@@ -36,7 +36,7 @@ extension MountedBucket {
 
   /// What was believed of a name, if that is recent enough to be used without the store.
   func remembered(_ child: NameCodec.Child, in directory: Directory, at now: Instant) -> Sighting? {
-    let oldest = now + .zero - options.staleMax
+    let oldest = now - options.staleMax
     if let listing = directory.lastComplete, let completedAt = listing.completedAt,
       completedAt >= oldest
     {

@@ -123,8 +123,16 @@ package final class FuseSession: Sendable {
   ///
   /// - Throws: `MountError.Code.busy` if the mount is in use, unless `lazily`.
   package func unmount(lazily: Bool = false) throws(MountError) {
-    guard let mount = current, isInPlace(mount) else { return }
-    try mount.mounter.unmount(lazily: lazily)
+    guard let mount = current else { return }
+    switch place(of: mount) {
+    case .gone: return
+    case .onTop: try mount.mounter.unmount(lazily: lazily)
+    case .covered:
+      throw MountError(
+        .busy,
+        "another file system is mounted over \(path); unmount that one first"
+      )
+    }
   }
 
   /// Ends `run` without waiting for anybody: what is open in the mount fails from now on; from any
@@ -136,7 +144,7 @@ package final class FuseSession: Sendable {
   /// Whether the mount is in the tree.
   package var isMounted: Bool {
     guard let mount = current else { return false }
-    return isInPlace(mount)
+    return place(of: mount) != .gone
   }
 
   /// The kernel's INIT flags, those it offered and those we answered with, for tests and `doctor`;
@@ -157,10 +165,10 @@ package final class FuseSession: Sendable {
     }
   }
 
-  private func isInPlace(_ mount: Mount) -> Bool {
+  private func place(of mount: Mount) -> Mounter.Place {
     // Without /proc one can't know, and an unmount too many does no harm.
-    guard let device = mount.device else { return true }
-    return mount.mounter.device() == device
+    guard let device = mount.device else { return .onTop }
+    return mount.mounter.place(of: device)
   }
 
   /// Severs the connection, so that nobody waits for an answer, then removes the mount if it is
@@ -169,7 +177,7 @@ package final class FuseSession: Sendable {
   /// In this order, because unmounting may have to wait for an answer.
   private func finish(_ mount: Mount) {
     mount.channel.sever()
-    if isInPlace(mount) { try? mount.mounter.unmount(lazily: true) }
+    if place(of: mount) == .onTop { try? mount.mounter.unmount(lazily: true) }
   }
 
   /// Sets how far the kernel reads ahead in this mount, where it lets us.

@@ -30,6 +30,9 @@ struct MountArguments {
     type = options.subtype.isEmpty ? "fuse" : "fuse.\(options.subtype)"
     if options.usesDefaultPermissions { add("default_permissions") }
     if options.allowsOther { add("allow_other") }
+    if !options.extraOptions.contains(where: { $0.hasPrefix("max_read=") }) {
+      add("max_read=\(options.readSizeMax)")
+    }
     for option in options.extraOptions { add(option) }
     if options.isReadOnly { add("ro") }
   }

@@ -14,6 +14,12 @@ package struct MountOptions: Hashable, Sendable {
   ///
   /// Above 128 only where the mount's `read_ahead_kb` can be written, which takes root.
   package var readAheadKibibytes = 4096
+  /// The most bytes that the kernel asks for at once.
+  ///
+  /// Half of what it could: up to here an answer is spliced out of the cache file; a whole MiB does
+  /// not fit into a pipe with its header, and copying it cost 1.5 times as much in the server when
+  /// measured.
+  package var readSizeMax = 512 * 1024
   /// How many threads serve requests; they are started as they are needed, and kept.
   package var threadCountMax = 10
   /// Options as after `mount -o`, one each.

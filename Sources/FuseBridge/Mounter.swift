@@ -13,6 +13,14 @@ struct Mounter: Sendable {
     case fusermount
   }
 
+  /// Where a mount stands at its mountpoint.
+  enum Place: Sendable {
+    case onTop
+    /// Another file system was mounted over it.
+    case covered
+    case gone
+  }
+
   let way: Way
   /// The mountpoint, absolute and without symbolic links.
   let mountpoint: String
@@ -46,10 +54,17 @@ struct Mounter: Sendable {
     }
   }
 
-  /// The device number of our mount, `major:minor`, as long as it is the one at the mountpoint.
+  /// The device number of the mount just made, `major:minor`; nil if /proc doesn't say.
   func device() -> String? {
     guard let top = MountTable.current().top(at: mountpoint), top.type == type else { return nil }
     return top.device
+  }
+
+  /// Where a mount of `device` stands.
+  func place(of device: String) -> Place {
+    let there = MountTable.current().entries.filter { $0.mountpoint == mountpoint }
+    if there.last?.device == device { return .onTop }
+    return there.contains { $0.device == device } ? .covered : .gone
   }
 
   /// Unmounts.

@@ -20,12 +20,24 @@ final class NamesCache: Sendable {
 
   private let kept = Lock<[(Identity, Kept)]>([])
 
-  /// Smaller directories are read again; that costs less than a page's answer.
-  private static let countMin = 2000
   /// Bytes of memory, at most.
   private static let memorySizeMax = 64 << 20
-  /// Two seconds: the coarsest time stamps of the file systems in use (FAT).
-  private static let settledAfter: Int64 = 2_000_000_000
+  private let countMin: Int
+  private let settledAfter: Duration
+
+  /// Creates an empty cache.
+  ///
+  /// - Parameters:
+  ///   - countMin: smaller directories are read again; that costs less than a page's answer.
+  ///   - settledAfter: how long ago the last change must have been. Two seconds are the coarsest
+  ///     time stamps of the file systems in use (FAT).
+  init(countMin: Int = 2000, settledAfter: Duration = .seconds(2)) {
+    self.countMin = countMin
+    self.settledAfter = settledAfter
+  }
+
+  /// True if no names are kept.
+  var isEmpty: Bool { kept.withLock { $0.isEmpty } }
 
   /// The names of a directory, from memory if they can't have changed.
   func names(
@@ -42,8 +54,9 @@ final class NamesCache: Sendable {
     let startedAt = SystemClock().wallTime
     let names = try DirectoryNames(of: directory, isRoot: isRoot)
     let isSettled =
-      max(facts.modified, facts.changed).nanoseconds < startedAt.nanoseconds - Self.settledAfter
-    if isSettled, names.count >= Self.countMin, names.memorySize <= Self.memorySizeMax {
+      max(facts.modified, facts.changed).nanoseconds
+      < startedAt.nanoseconds - settledAfter.wholeNanoseconds
+    if isSettled, names.count >= countMin, names.memorySize <= Self.memorySizeMax {
       keep(Kept(modified: facts.modified, changed: facts.changed, names: names), identity)
     }
     return names

@@ -75,9 +75,13 @@ extension FileDescriptor {
 extension FileDescriptor {
   /// The attribute `name`; nil if there is none, or if the file system has no attributes.
   package func attribute(_ name: String) throws(DiskFailure) -> [UInt8]? {
-    // Source: xattr(7): a value has at most 64 KiB.
-    var value = [UInt8](repeating: 0, count: 65_536)
     do throws(DiskFailure) {
+      let size = try retrying("get attribute \(name)") {
+        clinux_get_attribute(number, name, nil, 0)
+      }
+      guard size > 0 else { return [] }
+      // Source: xattr(7): a value has at most 64 KiB; it may have grown since it was measured.
+      var value = [UInt8](repeating: 0, count: 65_536)
       let count = try retrying("get attribute \(name)") {
         clinux_get_attribute(number, name, &value, value.count)
       }

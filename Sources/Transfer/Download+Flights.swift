@@ -70,7 +70,7 @@ extension Download {
       outcome = .refused(failure, fallsBack: settings.readsUncached)
     }
     let actions = state.withLock { state in
-      if case .failed(let error) = landing { state.lastError = error }
+      if case .failed(let error) = landing, error.kind != .cancelled { state.lastError = error }
       return outcome.map { state.machine.ended(flight.id, $0) } ?? []
     }
     run(actions)

@@ -51,7 +51,10 @@ struct CacheBench {
 
   /// Puts an object into the store.
   func place(_ key: String, size: Int, seed: UInt64 = 1) -> ObjectVersion {
-    store.place(ObjectKey(key), .words(size: size, seed: seed))
+    store.place(
+      ObjectKey(key),
+      .bytes(SimulatedContent.words(size: size, seed: seed).allBytes)
+    )
   }
 
   /// What an object's bytes should be.

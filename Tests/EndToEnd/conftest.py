@@ -64,6 +64,15 @@ class Bucket:
     def delete(self, key):
         self.s3.delete_object(Bucket=self.name, Key=key)
 
+    def clear(self):
+        """Takes the bucket and all it holds away, so that the servers' disk doesn't fill up."""
+        for page in self.s3.get_paginator("list_objects_v2").paginate(Bucket=self.name):
+            keys = [{"Key": entry["Key"]} for entry in page.get("Contents", [])]
+            with contextlib.suppress(Exception):
+                self.s3.delete_objects(Bucket=self.name, Delete={"Objects": keys, "Quiet": True})
+        with contextlib.suppress(Exception):
+            self.s3.delete_bucket(Bucket=self.name)
+
     def get(self, key):
         return self.s3.get_object(Bucket=self.name, Key=key)["Body"].read()
 
@@ -181,13 +190,17 @@ def one_sentence(text):
 @pytest.fixture(params=sorted(SERVERS))
 def bucket(request):
     """A bucket on each server."""
-    return Bucket(request.param, SERVERS[request.param])
+    bucket = Bucket(request.param, SERVERS[request.param])
+    yield bucket
+    bucket.clear()
 
 
 @pytest.fixture
 def strict_bucket():
     """A bucket on the server that checks signatures."""
-    return Bucket("seaweedfs", SERVERS["seaweedfs"])
+    bucket = Bucket("seaweedfs", SERVERS["seaweedfs"])
+    yield bucket
+    bucket.clear()
 
 
 @pytest.fixture

@@ -233,12 +233,25 @@ import Testing
   }
 
   @Test func aHundredThousandNamesTakeLessThan300BytesEach() async throws {
-    let mount = try TestMount()
     let count = 100_000
-    for number in 0..<count {
-      mount.place("logs/year=2026/month=11/part-\(number.padded(8)).parquet", "")
+    let pages = stride(from: 0, to: count, by: 1000).map { start in
+      ListPage(
+        objects: (start..<start + 1000).map { number in
+          ObjectMetadata(
+            version: ObjectVersion(
+              key: ObjectKey("part-\(number.padded(8))-of-a-table.parquet"),
+              etag: ETag("d41d8cd98f00b204e980\((number &* 1_234_567).padded(12))"),
+              size: number,
+              lastModified: Timestamp(seconds: 1_700_000_000 + number)
+            )
+          )
+        },
+        commonPrefixes: [],
+        nextToken: start + 1000 < count ? "\(start)" : nil
+      )
     }
-    let directory = try await mount.node("logs/year=2026/month=11")
+    let mount = try TestMount(front: ScriptedListings(pages))
+    let directory = NodeID.root
     let before = mount.bucket.snapshot
     let handle = try await mount.openDirectory(directory)
     var offset = 0

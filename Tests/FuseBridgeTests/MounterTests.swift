@@ -78,10 +78,11 @@ import Testing
     #expect(arguments.source == "s3://bucket")
     #expect(
       arguments.data(descriptor: 7, rootMode: 0o40000, userID: 1, groupID: 2)
-        == "fd=7,rootmode=40000,user_id=1,group_id=2,default_permissions"
+        == "fd=7,rootmode=40000,user_id=1,group_id=2,default_permissions,max_read=524288"
     )
     #expect(
-      arguments.fusermountOptions == "fsname=s3://bucket,subtype=dipper,default_permissions"
+      arguments.fusermountOptions
+        == "fsname=s3://bucket,subtype=dipper,default_permissions,max_read=524288"
     )
   }
 

@@ -70,6 +70,20 @@ extension MountTests {
       }
     }
 
+    @Test(.enabled(if: geteuid() == 0, "mounting a tmpfs takes root"))
+    func coveredMountSaysSo() throws {
+      try withMount { mounted in
+        let cover = try Child("mount", "-t", "tmpfs", "none", mounted.mountpoint)
+        try #require(cover.end(within: .seconds(5)) == 0)
+        let error = #expect(throws: MountError.self) { try mounted.session.unmount() }
+        #expect(error?.code == .busy)
+        let uncover = try Child("umount", mounted.mountpoint)
+        #expect(uncover.end(within: .seconds(5)) == 0)
+        try mounted.session.unmount()
+        #expect(mounted.waitForEnd() == .ended)
+      }
+    }
+
     @Test func exitUnmounts() throws {
       try withMount { mounted in
         mounted.session.exit()

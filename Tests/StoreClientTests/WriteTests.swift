@@ -278,6 +278,37 @@ import Testing
     #expect(parts.map(\.size) == [7, 7])
   }
 
+  @Test func partThatIsListedTwiceIsNotListed() async throws {
+    let bench = try Bench([
+      .answer(
+        200,
+        text: """
+          <ListPartsResult><IsTruncated>false</IsTruncated>
+          <Part><PartNumber>2</PartNumber><ETag>"old"</ETag><Size>7</Size></Part>
+          <Part><PartNumber>3</PartNumber><ETag>"c"</ETag><Size>7</Size></Part>
+          <Part><PartNumber>2</PartNumber><ETag>"new"</ETag><Size>7</Size></Part>
+          <Part><PartNumber>1</PartNumber><ETag>"a"</ETag><Size>7</Size></Part>
+          </ListPartsResult>
+          """
+      )
+    ])
+    let parts = try await bench.store.listParts(
+      UploadReference(key: key, uploadID: "U"),
+      context: bench.context()
+    )
+    #expect(parts.map(\.partNumber) == [1, 3])
+  }
+
+  @Test func lateWriteIsNotSent() async throws {
+    let bench = try Bench([.answer(200, ["ETag": tag])])
+    let context = bench.context(0)
+    let error = await Bench.failure { () throws(StoreError) in
+      try await bench.store.put(PutRequest(key: key), body: body, context: context)
+    }
+    #expect(error?.kind == .timedOut)
+    #expect(bench.client.requests.isEmpty)
+  }
+
   @Test func abortOfAGoneUploadIsFine() async throws {
     let bench = try Bench([.error(404, "NoSuchUpload")])
     try await bench.store.abortMultipartUpload(

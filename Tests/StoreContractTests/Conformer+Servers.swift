@@ -36,7 +36,8 @@ extension Conformer {
         ),
         prefix: "claim-\(UInt64.random(in: 0 ... .max))/",
         deviations: deviations,
-        context: RequestContext(deadline: SystemClock().now + .seconds(120))
+        // Few retries, because some answer 500 to what can't succeed.
+        context: RequestContext(deadline: SystemClock().now + .seconds(120), retryCountMax: 2)
       )
     }
   }

@@ -5,7 +5,7 @@ enum Deviation: Hashable, Sendable {
   case keepsDirectories
   case listsReplacedParts
   case spellsPartsDifferently
-  case readsOnAfterCancellation
+  case mayActAfterDeadline
   case losesNewlines
   case losesBackslashes
   case ignoresCopySourceCondition
@@ -14,7 +14,7 @@ enum Deviation: Hashable, Sendable {
   case racesConditions
 
   // Not the servers' doing, but the same for both.
-  private static let readsOn = "what libcurl has read already is handed over before it looks up"
+  private static let actsLate = "a request may be on its way when the deadline is looked at"
 
   /// What is known of each store by name, with what it does instead, as observed.
   static let known: [String: [Deviation: String]] = [
@@ -28,14 +28,14 @@ enum Deviation: Hashable, Sendable {
       .ignoresCopyTargetCondition: "If-None-Match on a copy is not looked at (moto 5.2)",
       .failsAfterAbort: "answers 500 to anything on an aborted upload (moto 5.2)",
       .spellsPartsDifferently: "answers ListPartsResponse for ListPartsResult (moto 5.2)",
-      .readsOnAfterCancellation: readsOn,
+      .mayActAfterDeadline: actsLate,
       .racesConditions: "checks and writes without a lock (moto 5.2)",
     ],
     "seaweedfs": [
       .listsInTreeOrder: "lists a/b before a-b (SeaweedFS 4.48)",
       .keepsDirectories: "a directory lingers after its marker or its last key (SeaweedFS 4.48)",
       .listsReplacedParts: "a part uploaded twice is listed twice (SeaweedFS 4.48)",
-      .readsOnAfterCancellation: readsOn,
+      .mayActAfterDeadline: actsLate,
       .losesBackslashes: "a key with a backslash is not listed (SeaweedFS 4.48)",
     ],
   ]

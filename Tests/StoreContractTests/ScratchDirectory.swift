@@ -18,7 +18,7 @@ final class ScratchDirectory: Sendable {
   }
 
   deinit {
-    Self.remove(path)
+    Self.remove(path.utf8CString.dropLast())
   }
 
   private static var temporaryPath: String {
@@ -56,35 +56,53 @@ final class ScratchDirectory: Sendable {
 
   /// The names in a directory, sorted.
   func names(_ name: String = ".") -> [String] {
-    Self.names("\(path)/\(name)").sorted()
+    Self.names("\(path)/\(name)".utf8CString.dropLast())
+      .map { String(decoding: $0.map { UInt8(bitPattern: $0) }, as: UTF8.self) }
+      .sorted()
   }
 
-  private static func names(_ path: String) -> [String] {
-    guard let stream = opendir(path) else { return [] }
+  // In bytes, because tests make names that are not UTF-8.
+
+  private static func names(_ path: some Collection<CChar>) -> [[CChar]] {
+    guard let stream = opendir(Array(path) + [0]) else { return [] }
     defer { closedir(stream) }
-    var names: [String] = []
+    var names: [[CChar]] = []
     while let entry = readdir(stream) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) { tuple in
-        tuple.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { tuple in
+        tuple.prefix { $0 != 0 }.map { CChar(bitPattern: $0) }
       }
-      if name != "." && name != ".." { names.append(name) }
+      if name != [46] && name != [46, 46] { names.append(name) }
     }
     return names
   }
 
-  private static func remove(_ path: String) {
+  private static func remove(_ path: some Collection<CChar>) {
+    let cPath = Array(path) + [0]
     var status = stat()
-    guard lstat(path, &status) == 0 else { return }
+    guard lstat(cPath, &status) == 0 else { return }
     if status.st_mode & S_IFMT == S_IFDIR {
-      for name in names(path) { remove("\(path)/\(name)") }
-      rmdir(path)
+      for name in names(path) { remove(Array(path) + [47] + name) }
+      rmdir(cPath)
     } else {
-      unlink(path)
+      unlink(cPath)
     }
   }
 }
 
-/// A wait between two looks at something that another thread does.
+/// Waits for what other threads and the kernel do.
 enum Pause {
+  /// Between two looks at something.
   static func short() { usleep(500) }
+
+  /// Until the clock that stamps files has moved on.
+  static func untilNextTick() {
+    let start = coarseTime
+    while coarseTime == start { short() }
+  }
+
+  private static var coarseTime: Int {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME_COARSE, &time)
+    return time.tv_sec * 1_000_000_000 + time.tv_nsec
+  }
 }

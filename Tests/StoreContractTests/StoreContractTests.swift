@@ -1,7 +1,7 @@
 import Testing
 
 @Suite struct StoreContractTests {
-  @Test(arguments: ObjectStoreContract.claims, Conformer.embedded + Conformer.remote)
+  @Test(arguments: ObjectStoreContract.claims, Conformer.embedded)
   func holds(_ claim: ObjectStoreContract.Claim, for conformer: Conformer) async throws {
     try await claim.check(try await conformer.makeSetting())
   }

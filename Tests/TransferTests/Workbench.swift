@@ -24,7 +24,8 @@ struct Workbench {
     var behaviour = SimulatedStore.Behaviour()
     behaviour.bodyChunkSize = chunkSize
     store = SimulatedStore(time: SystemClock(), faults: faults, behaviour: behaviour)
-    content = .words(size: size, seed: 7)
+    // Made once, because making them byte by byte is most of a test's time.
+    content = .bytes(SimulatedContent.words(size: size, seed: 7).allBytes)
     version = store.place(ObjectKey("object"), content)
     environment = TransferEnvironment(
       scheduler: FetchScheduler(parallel: parallel, budget: budget),

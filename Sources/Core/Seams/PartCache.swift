@@ -40,7 +40,8 @@ package protocol CachedObject: AnyObject, Sendable {
   func cancel(_ wait: WaitID)
 
   /// The reader that wanted `ranges` ahead of itself has gone elsewhere: fetches of them that nobody
-  /// waits for end. What they have is kept; one that is almost done goes on.
+  /// waits for end. What they have is kept; one that is almost done goes on. Whoever closes a file
+  /// abandons what was wanted for it.
   func abandonPrefetch(of ranges: [ByteRange])
 }
 

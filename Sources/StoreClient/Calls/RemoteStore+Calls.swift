@@ -29,6 +29,8 @@ extension RemoteStore {
       let isRetry = machine.tryStarted()
       var failure: TryFailure
       do throws(TryFailure) {
+        // A request that is late already must not be sent: it might be done.
+        guard surroundings.time.now < machine.deadline else { throw TryFailure(late(request)) }
         return try await attempt(Try(deadline: machine.deadline, isRetry: isRetry), &machine)
       } catch {
         failure = error
@@ -173,7 +175,11 @@ extension RemoteStore {
     }
   }
 
-  func cancelled(_ request: WireRequest) -> StoreError {
+  private func late(_ request: WireRequest) -> StoreError {
+    StoreError(.timedOut, request.operation, key: request.key, message: "the deadline has passed")
+  }
+
+  private func cancelled(_ request: WireRequest) -> StoreError {
     StoreError(.cancelled, request.operation, key: request.key, message: "the caller gave up")
   }
 }

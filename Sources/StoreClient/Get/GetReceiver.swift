@@ -27,6 +27,7 @@ final class GetReceiver: HTTPReceiver {
   private let time: any TimeSource
   private let metrics: Metrics
   private let state = Lock(Outcome())
+  private let isCancelled = Lock(false)
 
   init(
     expectation: GetExpectation,
@@ -42,6 +43,14 @@ final class GetReceiver: HTTPReceiver {
 
   /// What came so far; final once the transfer has ended.
   var outcome: Outcome { state.withLock { $0 } }
+
+  /// Lets no more bytes through: the caller gave up.
+  ///
+  /// The transport learns of it too, but hands over first what it has read already, which on a fast
+  /// line is megabytes.
+  func cancel() {
+    isCancelled.withLock { $0 = true }
+  }
 
   func receive(head: HTTPResponseHead) -> Bool {
     let verdict = expectation.verdict(on: head)
@@ -71,6 +80,7 @@ final class GetReceiver: HTTPReceiver {
 
   /// Hands bytes on, up to the end of the range.
   private func hand(_ body: RawSpan, alreadyDone done: Int) throws(DiskFailure) {
+    guard !isCancelled.withLock({ $0 }) else { throw CollectingReceiver.fullFailure }
     let wanted = min(body.byteCount, expectation.request.range.count - done)
     if wanted > 0 {
       try sink.receive(

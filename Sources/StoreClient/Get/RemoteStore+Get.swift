@@ -56,11 +56,13 @@ extension RemoteStore {
       isRetry: current.isRetry,
       expectedBodySize: rest.range.count
     )
-    var transport: HTTPError?
-    do throws(HTTPError) {
-      _ = try await send(wire, by: route, sending, receiver: receiver)
-    } catch {
-      transport = error
+    var transport = await withTaskCancellationHandler {
+      await failure(of: wire, by: route, sending, receiver)
+    } onCancel: {
+      receiver.cancel()
+    }
+    if Task.isCancelled, transport != nil {
+      transport = HTTPError(.cancelled, "the caller gave up")
     }
     let outcome = receiver.outcome
     if let moment = outcome.lastProgress { machine.progressed(at: moment) }
@@ -81,6 +83,21 @@ extension RemoteStore {
       throw failure(S3Answers.error(answer, to: wire), answer, route)
     case .refuse(let error):
       throw TryFailure(error)
+    }
+  }
+
+  /// Sends the request and returns how that failed; nil if it didn't.
+  private func failure(
+    of wire: WireRequest,
+    by route: Route,
+    _ sending: Sending,
+    _ receiver: GetReceiver
+  ) async -> HTTPError? {
+    do throws(HTTPError) {
+      _ = try await send(wire, by: route, sending, receiver: receiver)
+      return nil
+    } catch {
+      return error
     }
   }
 

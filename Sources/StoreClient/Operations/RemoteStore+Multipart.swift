@@ -98,6 +98,19 @@ extension RemoteStore {
       parts += page.parts
       marker = page.nextMarker
     } while marker != nil
-    return parts.sorted { $0.partNumber < $1.partNumber }
+    return unambiguous(parts)
+  }
+
+  /// Returns the parts by number, without those of which the store lists more than one.
+  ///
+  /// A store that keeps a replaced part lists both, in no order; completing with the older tag makes
+  /// an object with the older bytes. A part that isn't listed is sent again, which is always right.
+  /// Observed: SeaweedFS 4.48.
+  private func unambiguous(_ parts: [UploadedPart]) -> [UploadedPart] {
+    var byNumber: [Int: [UploadedPart]] = [:]
+    for part in parts { byNumber[part.partNumber, default: []].append(part) }
+    return byNumber.values
+      .compactMap { same in same.allSatisfy { $0.etag == same[0].etag } ? same[0] : nil }
+      .sorted { $0.partNumber < $1.partNumber }
   }
 }

@@ -78,5 +78,6 @@ package struct ProfileFileError: Error, Hashable, Sendable, CustomStringConverti
   /// What is wrong there.
   package let message: String
 
+  /// The line and what is wrong there.
   package var description: String { "line \(line): \(message)" }
 }

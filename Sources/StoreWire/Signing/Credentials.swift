@@ -36,10 +36,13 @@ package struct Credentials: Hashable, Sendable {
 }
 
 extension Credentials: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// The access key and no more.
   package var description: String { "credentials of \(accessKey)" }
 
+  /// The access key and no more.
   package var debugDescription: String { description }
 
+  /// What a debugger or `dump` sees: the access key and no more.
   package var customMirror: Mirror {
     Mirror(self, children: ["accessKey": accessKey], displayStyle: .struct)
   }
