@@ -83,10 +83,12 @@ package final class Download: CachedObject {
     if isKeepingPaused {
       fetchUncached(id, range)
     } else {
+      let now = environment.time.now
       run(
         state.withLock { state in
           state.isClosed
-            ? [.fail(id, .cancelled)] : state.machine.requested(by: id, range, plan: plan)
+            ? [.fail(id, .cancelled)]
+            : state.machine.requested(by: id, range, plan: plan, now: now)
         }
       )
     }
