@@ -135,7 +135,7 @@ import Testing
 
   @Test func r5EveryOperationEndsByItsDeadline() async throws {
     var options = FilesystemOptions()
-    options.deadline = .seconds(1)
+    options.deadline = .seconds(5)
     let mount = try TestMount(options: options)
     mount.place("f", "text")
     mount.place("known", "text")
