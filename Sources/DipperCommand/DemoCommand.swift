@@ -98,6 +98,7 @@ struct DemoCommand {
   }
 
   private func explain(_ bucket: DemoBucket, mountpoint: String) {
+    let dipper = String(decoding: program.arguments.first ?? [], as: UTF8.self)
     Console.write(
       """
       A sample bucket (\(bucket.url)) is mounted at \(mountpoint), read-only. Try:
@@ -108,9 +109,9 @@ struct DemoCommand {
         sha256sum \(mountpoint)/big/numbers.bin
         tail -c 100 \(mountpoint)/big/lines.txt
         getfattr -d \(mountpoint)/README.txt
-        dipper status
-        dipper get \(bucket.url)/big/numbers.bin /tmp/
-        dipper unmount \(mountpoint)
+        \(dipper) status
+        \(dipper) get \(bucket.url)/big/numbers.bin /tmp/
+        \(dipper) unmount \(mountpoint)
 
       """
     )

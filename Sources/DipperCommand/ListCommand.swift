@@ -37,7 +37,7 @@ struct ListCommand {
     } catch let failure as Failure {
       throw failure
     } catch let error as DipperError {
-      throw Failure(error.description)
+      throw Failure("\(url.bucketName) can't be listed: \(error.description)")
     } catch {
       throw Failure("\(error)")
     }

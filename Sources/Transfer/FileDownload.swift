@@ -47,6 +47,14 @@ package struct FileDownload: Sendable {
   ///   stopped. An existing target is as it was.
   package func run() async throws(FileDownloadError) -> ObjectMetadata {
     let lock = try await onDisk { () throws(FileDownloadError) in try prepare() }
+    // However it ends: the kernel's lock goes with the object, and a name without it is litter.
+    defer { try? lock.removeFile() }
+    let metadata = try await runLocked()
+    report(.finished(path: request.target))
+    return metadata
+  }
+
+  private func runLocked() async throws(FileDownloadError) -> ObjectMetadata {
     let earlier = try await onDisk { () throws(FileDownloadError) in try readEarlier() }
     let metadata = try await head(earlier)
     let file = try await onDisk { () throws(FileDownloadError) in try open(metadata.version) }
@@ -68,11 +76,7 @@ package struct FileDownload: Sendable {
       if !request.keepsCheckpoint { try? await onDisk { try? discard() } }
       throw failure
     }
-    try await onDisk { () throws(FileDownloadError) in
-      try publish(file, metadata)
-      try? lock.removeFile()
-    }
-    report(.finished(path: request.target))
+    try await onDisk { () throws(FileDownloadError) in try publish(file, metadata) }
     return metadata
   }
 

@@ -67,7 +67,7 @@ package struct Option: Sendable {
   private static let bucketOptions = [
     Option(
       .endpoint,
-      .text("URL"),
+      .url,
       in: .bucket,
       "the service, such as http://127.0.0.1:9000",
       default: "from the region"
@@ -203,7 +203,7 @@ package struct Option: Sendable {
       .logLevel,
       .choice(["debug", "info", "warning", "error"]),
       in: .output,
-      "what is logged",
+      "what is logged: debug, info, warning or error",
       default: "warning"
     ),
     Option(

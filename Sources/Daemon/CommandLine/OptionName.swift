@@ -59,6 +59,8 @@ package enum ValueKind: Hashable, Sendable {
   case flag
   /// Any text that is not empty; shown by this word in the help.
   case text(String)
+  /// The address of a service.
+  case url
   /// A size in bytes.
   case size
   /// Bytes per second.
@@ -79,13 +81,16 @@ package enum ValueKind: Hashable, Sendable {
     switch self {
     case .flag: nil
     case .text(let word): word
+    case .url: "URL"
     case .size: "SIZE"
     case .rate: "RATE"
     case .seconds: "SECONDS"
     case .count: "N"
     case .identifier: "ID"
     case .mode: "MODE"
-    case .choice(let words): words.joined(separator: "|")
+    case .choice(let words):
+      // As long as it doesn't push the column away; the summary has the words otherwise.
+      words.count == 2 ? words.joined(separator: "|") : "WORD"
     }
   }
 
@@ -94,6 +99,7 @@ package enum ValueKind: Hashable, Sendable {
     switch self {
     case .flag: "no value"
     case .text(let word): "a value (\(word))"
+    case .url: "an address, such as http://127.0.0.1:9000"
     case .size: "a size, such as 20M (whole numbers with K, M, G or T)"
     case .rate: "a rate in bytes per second, such as 50M"
     case .seconds: "a number of seconds, such as 60 or 0.5"
@@ -123,6 +129,7 @@ extension ValueKind {
     switch self {
     case .flag: text.isEmpty ? .flag : nil
     case .text: text.isEmpty ? nil : .text(text)
+    case .url: Self.isAddress(text) ? .text(text) : nil
     case .size: ByteSize.parse(text).map { .number($0) }
     case .rate: ByteSize.parseRate(text).flatMap { $0 > 0 ? .number($0) : nil }
     case .seconds: Self.parseSeconds(text).map { .duration($0) }
@@ -131,6 +138,20 @@ extension ValueKind {
     case .mode: Self.parseMode(text).map { .number($0) }
     case .choice(let words): words.contains(text) ? .text(text) : nil
     }
+  }
+
+  /// Something with a host; what else is wrong with it the store's client says.
+  private static func isAddress(_ text: String) -> Bool {
+    let (scheme, rest) = text.splitOnce(":")
+    let isBare = !text.contains("://")
+    let host = isBare ? text[...] : rest?.dropFirst(2)[...] ?? ""
+    guard isBare || scheme == "http" || scheme == "https", let first = host.first else {
+      return false
+    }
+    return first != "/"
+      && text.unicodeScalars.allSatisfy {
+        $0.value > 0x20 && $0.value < 0x7F && !"\"<>\\^`{|}".unicodeScalars.contains($0)
+      }
   }
 
   private static func parseMode(_ text: String) -> Int? {

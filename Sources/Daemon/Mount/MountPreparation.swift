@@ -1,4 +1,5 @@
 internal import Core
+internal import Glibc
 internal import Support
 
 /// What is looked at before anything else: whether one can mount there at all.
@@ -43,13 +44,19 @@ enum MountPreparation {
 
   /// The kernel's end of every mount.
   private static func checkDevice() throws(MountFailure) {
+    let advice = "load the kernel's fuse module, or give the container the device"
+    let device: FileDescriptor
     do throws(DiskFailure) {
-      _ = try FileDescriptor.open("/dev/fuse", .readWrite)
+      device = try FileDescriptor.open("/dev/fuse", .readWrite)
     } catch {
-      throw MountFailure(
-        "/dev/fuse can't be opened (\(error.reason)); load the kernel's fuse module, or give the "
-          + "container the device"
-      )
+      throw MountFailure("/dev/fuse can't be opened (\(error.reason)); \(advice)")
+    }
+    var status = stat()
+    fstat(device.number, &status)
+    // Source: Linux, Documentation/admin-guide/devices.txt: major 10 is "misc", minor 229 "fuse";
+    // small numbers are put together so by makedev(3).
+    guard status.st_mode & S_IFMT == S_IFCHR, status.st_rdev == 10 << 8 | 229 else {
+      throw MountFailure("/dev/fuse is not the kernel's FUSE device; \(advice)")
     }
   }
 

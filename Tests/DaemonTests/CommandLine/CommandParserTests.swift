@@ -124,7 +124,11 @@ struct CommandParserTests {
       (["get", "s3://b/k", "--part-size", "1.5M"], "--part-size needs a size"),
       (["get", "s3://b/k", "--part-size"], "--part-size needs a size"),
       (["get", "s3://b/k", "--part-size="], "--part-size needs a size"),
-      (["get", "s3://b/k", "--endpoint", "--json"], "--endpoint needs a value (URL), but --json"),
+      (["get", "s3://b/k", "--endpoint", "--json"], "--endpoint needs an address"),
+      (["get", "s3://b/k", "--endpoint", "not a url"], "--endpoint needs an address"),
+      (["get", "s3://b/k", "--endpoint", "ftp://host"], "--endpoint needs an address"),
+      (["get", "s3://b/k", "--endpoint", "http:///x"], "--endpoint needs an address"),
+      (["get", "s3://b/k", "--profile", "--json"], "--profile needs a value (P), but --json"),
       (["get", "s3://b/k", "--json=yes"], "--json takes no value"),
       (["get", "s3://b/k", "--limit-rate", "0"], "--limit-rate needs a rate"),
       (["get", "s3://b/k", "--max-retries", "-1"], "--max-retries must be from 0"),
@@ -149,6 +153,11 @@ struct CommandParserTests {
     }
     #expect(error.message.contains(part), "\(error.message)")
     #expect(!error.message.contains("\n"))
+  }
+
+  @Test(arguments: ["http://127.0.0.1:9000", "https://s3.example.com/base", "localhost:9000"])
+  func anEndpointIsAnAddress(endpoint: String) throws {
+    #expect(try invocation("ls", "s3://b", "--endpoint", endpoint).text(.endpoint) == endpoint)
   }
 
   @Test
