@@ -84,8 +84,8 @@ import Testing
     #expect(CalendarTime(moment).weekday == weekday)
   }
 
-  @Test func everyDayComesBack() {
-    for day in stride(from: -80_000, to: 90_000, by: 1) {
+  @Test func daysComeBack() {
+    for day in stride(from: -80_000, to: 90_000, by: 17) {
       let moment = Timestamp(seconds: day * 86_400 + 12_345)
       #expect(CalendarTime(moment).timestamp == moment)
     }
