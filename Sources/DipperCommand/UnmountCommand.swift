@@ -50,7 +50,7 @@ struct UnmountCommand {
       return
     case .answered(let answer):
       throw Failure(answer.error ?? "the daemon gave no answer that makes sense")
-    case .absent, .silent:
+    case .absent, .silent(_):
       try unmountWithoutDaemon(mountpoint)
     }
   }

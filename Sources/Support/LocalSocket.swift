@@ -34,14 +34,16 @@ package enum LocalSocket {
     )
   }
 
-  /// The user at the other end.
-  package static func peerUser(of socket: FileDescriptor) throws(DiskFailure) -> UInt32 {
+  /// The user and the process at the other end: who connected, or who listens.
+  package static func peer(
+    of socket: FileDescriptor
+  ) throws(DiskFailure) -> (user: UInt32, process: Int32) {
     var user: uid_t = 0
     var process: pid_t = 0
     try retrying("ask who is at a socket's other end") {
       clinux_peer(socket.number, &user, &process)
     }
-    return user
+    return (user, process)
   }
 
   /// Ends both directions, so that a thread that waits in `accept` or `read` returns.

@@ -15,8 +15,8 @@ package struct ControlClient: Sendable {
   package enum Outcome: Hashable, Sendable {
     /// There is no daemon.
     case absent
-    /// There is one, but it doesn't answer.
-    case silent
+    /// There is one, but it doesn't answer; its process id, where the kernel says.
+    case silent(processID: Int32?)
     /// It answered; this is the last line.
     case answered(ControlAnswer)
   }
@@ -47,15 +47,25 @@ package struct ControlClient: Sendable {
   /// nobody answers for.
   package func statuses(_ table: MountTable) -> [MountStatus] {
     var found: [String: MountStatus] = [:]
+    var silent: [String: Int32] = [:]
     for path in directories.flatMap(\.socketPaths) {
       let outcome = Self.ask(ControlRequest(.status), socket: path, patience: .seconds(2)) { _ in }
-      if case .answered(let answer) = outcome, let status = answer.status {
-        found[status.mountpoint] = status
+      switch outcome {
+      case .answered(let answer):
+        if let status = answer.status { found[status.mountpoint] = status }
+      case .silent(let processID):
+        silent[path.split(separator: "/").last.map(String.init) ?? ""] = processID
+      case .absent:
+        break
       }
     }
     for entry in table.entries
     where entry.isDipper && entry.userID == geteuid() && found[entry.mountpoint] == nil {
-      found[entry.mountpoint] = MountStatus(silentAt: entry.mountpoint, bucket: entry.source)
+      found[entry.mountpoint] = MountStatus(
+        silentAt: entry.mountpoint,
+        bucket: entry.source,
+        processID: silent[RuntimeDirectory.socketName(for: entry.mountpoint)]
+      )
     }
     return found.values.sorted { $0.mountpoint < $1.mountpoint }
   }
@@ -72,19 +82,20 @@ package struct ControlClient: Sendable {
     } catch {
       // Nobody listens: what a dead daemon left behind.
       if error.errno == ECONNREFUSED { unlink(path) }
-      return error.errno == EAGAIN ? .silent : .absent
+      return error.errno == EAGAIN ? .silent(processID: nil) : .absent
     }
+    let processID = (try? LocalSocket.peer(of: connection))?.process
     do throws(DiskFailure) {
       try connection.write(ControlLine.encode(request))
       var reader = LineReader(connection, lengthMax: ControlLine.lengthMax)
       while let line = try reader.next() {
-        guard let answer = ControlLine.decode(line, as: ControlAnswer.self) else { return .silent }
+        guard let answer = ControlLine.decode(line, as: ControlAnswer.self) else { break }
         guard let waiting = answer.waiting else { return .answered(answer) }
         onProgress(waiting)
       }
-      return .silent
     } catch {
-      return .silent
+      // As good as no answer.
     }
+    return .silent(processID: processID)
   }
 }

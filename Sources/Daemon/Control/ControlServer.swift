@@ -79,7 +79,7 @@ package final class ControlServer: Sendable {
   }
 
   private func take(_ connection: FileDescriptor) {
-    guard let user = try? LocalSocket.peerUser(of: connection), user == geteuid() || user == 0
+    guard let user = (try? LocalSocket.peer(of: connection))?.user, user == geteuid() || user == 0
     else {
       log.write(.warning, "a stranger was turned away from the control socket")
       return

@@ -24,10 +24,10 @@ extension MountStatus {
   }
 
   /// Creates the status of a mount whose daemon doesn't answer.
-  package init(silentAt mountpoint: String, bucket: String) {
+  package init(silentAt mountpoint: String, bucket: String, processID: Int32?) {
     self.mountpoint = mountpoint
     self.bucket = bucket
-    pid = 0
+    pid = processID
     since = ""
     readOnly = false
     answers = false

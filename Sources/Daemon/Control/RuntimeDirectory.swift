@@ -68,10 +68,14 @@ package struct RuntimeDirectory: Hashable, Sendable {
 
   /// The socket of the daemon at `mountpoint`.
   package func socketPath(for mountpoint: String) -> String {
+    "\(path)/\(Self.socketName(for: mountpoint))"
+  }
+
+  static func socketName(for mountpoint: String) -> String {
     // FNV-1a: a socket's path has 107 bytes, a mountpoint's may have 4,095.
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in mountpoint.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-    return "\(path)/\(String(hash, radix: 16)).sock"
+    return "\(String(hash, radix: 16)).sock"
   }
 
   /// The sockets in the directory; none if it isn't there or isn't ours alone.

@@ -31,8 +31,10 @@ package struct MountStatus: Codable, Hashable, Sendable {
   package var mountpoint: String
   /// What is mounted, with its prefix.
   package var bucket: String
-  /// The daemon.
-  package var pid: Int32
+  /// The daemon; nil if it is gone.
+  ///
+  /// Never 0, which `kill` takes for a whole process group.
+  package var pid: Int32?
   /// When it was mounted.
   package var since: String
   /// True if it refuses writes.
@@ -248,6 +250,23 @@ package struct MountStatus: Codable, Hashable, Sendable {
       try fields.encode(requestID, forKey: .requestID)
       try fields.encode(message, forKey: .message)
     }
+  }
+
+  /// Writes an absent process id as null.
+  package func encode(to encoder: any Encoder) throws {
+    var fields = encoder.container(keyedBy: CodingKeys.self)
+    try fields.encode(mountpoint, forKey: .mountpoint)
+    try fields.encode(bucket, forKey: .bucket)
+    try fields.encode(pid, forKey: .pid)
+    try fields.encode(since, forKey: .since)
+    try fields.encode(readOnly, forKey: .readOnly)
+    try fields.encode(answers, forKey: .answers)
+    try fields.encode(cache, forKey: .cache)
+    try fields.encode(memory, forKey: .memory)
+    try fields.encode(transfers, forKey: .transfers)
+    try fields.encode(counters, forKey: .counters)
+    try fields.encode(unsaved, forKey: .unsaved)
+    try fields.encode(errors, forKey: .errors)
   }
 
   private enum CodingKeys: String, CodingKey {

@@ -11,7 +11,8 @@ package enum StatusText {
   private static func text(_ mount: MountStatus) -> String {
     var lines = ["\(shown(mount.mountpoint))  \(shown(mount.bucket))"]
     guard mount.answers else {
-      return lines[0] + "\n  the daemon is not answering; 'dipper unmount' clears the mount\n"
+      let who = mount.pid.map { "the daemon (pid \($0)) is not answering" } ?? "the daemon is gone"
+      return lines[0] + "\n  \(who); 'dipper unmount' clears the mount\n"
     }
     lines += rows(facts(mount))
     for transfer in mount.transfers { lines.append("  " + text(transfer)) }
@@ -37,7 +38,7 @@ package enum StatusText {
     let answered = counters.cacheHitBytes + counters.cacheMissBytes
     let share = answered == 0 ? "" : " (\(counters.cacheHitBytes * 100 / answered) % of reads)"
     return [
-      ("since", "\(mount.since), pid \(mount.pid)\(mount.readOnly ? ", read-only" : "")"),
+      ("since", "\(mount.since), pid \(mount.pid ?? 0)\(mount.readOnly ? ", read-only" : "")"),
       (
         "cache",
         "\(ByteSize.describe(mount.cache.bytes)) of \(ByteSize.describe(mount.cache.limitBytes)) in "

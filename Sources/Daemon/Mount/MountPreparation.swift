@@ -1,4 +1,5 @@
 internal import Core
+internal import Dipper
 internal import Glibc
 internal import Support
 
@@ -16,6 +17,7 @@ enum MountPreparation {
     let mountpoint = try orFailure { () throws(DiskFailure) in
       try Mountpoint(settings.mountpoint)
     }
+    try checkPlaces(settings, mountpoint)
     for _ in 0..<clearingCountMax {
       let facts = try orFailure { () throws(DiskFailure) in try mountpoint.facts() }
       let path = mountpoint.path
@@ -32,6 +34,34 @@ enum MountPreparation {
     throw MountFailure(
       "\(mountpoint.path) has too many dead mounts on it; clear them with umount -l"
     )
+  }
+
+  /// Refuses what would make the daemon wait for itself: its cache, or the local bucket that it reads,
+  /// in its own mount.
+  private static func checkPlaces(
+    _ settings: MountSettings,
+    _ mountpoint: Mountpoint
+  ) throws(MountFailure) {
+    let path = mountpoint.path
+    if isBelow(settings.cacheDirectory, path) {
+      throw MountFailure(
+        "the cache directory \(settings.cacheDirectory) lies in the mountpoint \(path); choose another"
+      )
+    }
+    guard settings.url.scheme == .file else { return }
+    // The directory may not exist; that is said when it is opened.
+    let bucket = (try? Mountpoint(settings.url.bucket).path) ?? settings.url.bucket
+    if isBelow(path, bucket) || isBelow(bucket, path) {
+      throw MountFailure(
+        "the mountpoint \(path) and the bucket's directory \(bucket) lie in one another; choose another"
+          + " mountpoint"
+      )
+    }
+  }
+
+  /// Returns true if `path` is `directory` or lies below it.
+  static func isBelow(_ path: String, _ directory: String) -> Bool {
+    path == directory || path.hasPrefix(directory == "/" ? "/" : directory + "/")
   }
 
   private static func clear(_ mountpoint: Mountpoint) throws(MountFailure) {

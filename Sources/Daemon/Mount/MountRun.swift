@@ -53,7 +53,9 @@ package final class MountRun: Sendable {
     let parts = try AsyncWork.wait { [settings, log] () async throws(MountFailure) in
       try await MountParts.make(settings, mountpoint: mountpoint, log: log)
     }
-    let session = parts.session(at: mountpoint) { [self] in answered(mountpoint) }
+    // Not looked at from this process: a thread that waits for an answer of its own process can't be
+    // killed, and neither can the process then. The starter looks.
+    let session = parts.session(at: mountpoint) { [report] in report.ready(at: mountpoint.path) }
     lifecycle.withLock { $0.mountStarted() }
     do throws(MountError) {
       try session.mount()
@@ -80,21 +82,6 @@ package final class MountRun: Sendable {
     } catch {
       log.write(.error, "serving the mount failed: \(error.message)")
       return error
-    }
-  }
-
-  /// The kernel has been answered; the starter may go when the mount itself answers too.
-  ///
-  /// Looked at from another thread: this one is the session's, which has to answer the look.
-  private func answered(_ mountpoint: Mountpoint) {
-    Thread.start("dipper-ready") { [self] in
-      let kind = (try? mountpoint.facts(patience: .seconds(20)).kind) ?? .silent
-      if kind == .directory {
-        report.ready()
-      } else {
-        report.failed(code: .failed, "\(mountpoint.path) was mounted but does not answer")
-        stop()
-      }
     }
   }
 

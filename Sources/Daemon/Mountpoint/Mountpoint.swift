@@ -50,14 +50,17 @@ package struct Mountpoint: Hashable, Sendable {
     try MountTable.current().entry(at: path)
   }
 
-  /// Looks at the directory, for at most `patience`.
+  /// Looks at the directory, for at most `patience`; what is in it is looked at only if it is no mount.
+  ///
+  /// Never call it on a mount that this process serves: a thread that waits for an answer of its own
+  /// process can't be killed, and so neither can the process.
   package func facts(patience: Duration = .seconds(3)) throws(DiskFailure) -> MountpointCheck.Facts
   {
     let entry = try mount()
     // A thread that a silent file system holds is left behind; it ends with the process.
     let answer = Monitor<MountpointCheck.Facts?>(nil)
     Thread.start("dipper-look") { [path] in
-      var facts = Self.look(at: path)
+      var facts = Self.look(at: path, isMount: entry != nil)
       facts.mount = entry
       answer.withLock { $0 = facts }
     }
@@ -69,7 +72,7 @@ package struct Mountpoint: Hashable, Sendable {
     }
   }
 
-  private static func look(at path: String) -> MountpointCheck.Facts {
+  private static func look(at path: String, isMount: Bool) -> MountpointCheck.Facts {
     var status = stat()
     guard stat(path, &status) == 0 else {
       let number = errno
@@ -82,8 +85,8 @@ package struct Mountpoint: Hashable, Sendable {
     guard status.st_mode & S_IFMT == S_IFDIR else { return MountpointCheck.Facts(kind: .other) }
     return MountpointCheck.Facts(
       kind: .directory,
-      hasEntries: hasEntries(path),
-      isWritable: access(path, W_OK) == 0
+      hasEntries: !isMount && hasEntries(path),
+      isWritable: isMount || access(path, W_OK) == 0
     )
   }
 

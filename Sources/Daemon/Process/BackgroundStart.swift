@@ -67,8 +67,8 @@ package enum BackgroundStart {
     var noise: [String] = []
     while let line = try reader.next() {
       switch StartLine(String(decoding: line, as: UTF8.self)) {
-      case .ready:
-        return Outcome(code: 0, message: nil)
+      case .ready(let mountpoint):
+        return look(at: mountpoint)
       case .failed(let code, let message):
         _ = child.wait()
         return Outcome(code: code == 0 ? 1 : code, message: message)
@@ -81,6 +81,18 @@ package enum BackgroundStart {
     }
     let last = noise.isEmpty ? logFile.map(lastLines) ?? [] : noise
     return Outcome(code: 1, message: sentence(child.wait(), last))
+  }
+
+  /// Sees for itself that the mount answers.
+  private static func look(at path: String) -> Outcome {
+    let facts = try? Mountpoint(path).facts(patience: .seconds(20))
+    guard facts?.kind == .directory else {
+      return Outcome(
+        code: 1,
+        message: "\(path) was mounted but does not answer; 'dipper unmount' clears it"
+      )
+    }
+    return Outcome(code: 0, message: nil)
   }
 
   /// What there is to say of a daemon that ended before its mount answered.

@@ -3,8 +3,8 @@
 /// The pipe also is the daemon's standard error until it is up, so whatever the runtime says as it
 /// dies arrives too: every line that isn't ours is noise, kept in case there is nothing better.
 enum StartLine: Hashable, Sendable {
-  /// The mount answers.
-  case ready
+  /// The kernel has been answered: the mount at this path can be looked at.
+  case ready(mountpoint: String)
   /// It failed: an exit code and one sentence.
   case failed(code: Int32, message: String)
   /// Something a person should know, such as a dead mount that was cleared.
@@ -24,7 +24,7 @@ enum StartLine: Hashable, Sendable {
     let (word, rest) = line.dropFirst().description.splitOnce(" ")
     switch word {
     case "ready":
-      self = .ready
+      self = .ready(mountpoint: rest ?? "")
     case "note":
       self = .note(rest ?? "")
     case "failed":
@@ -38,7 +38,7 @@ enum StartLine: Hashable, Sendable {
   /// The line without its end.
   var text: String {
     switch self {
-    case .ready: "\(Self.mark)ready"
+    case .ready(let mountpoint): "\(Self.mark)ready \(mountpoint)"
     case .failed(let code, let message): "\(Self.mark)failed \(code) \(Self.joined(message))"
     case .note(let message): "\(Self.mark)note \(Self.joined(message))"
     case .noise(let text): text

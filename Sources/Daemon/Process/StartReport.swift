@@ -24,11 +24,11 @@ package final class StartReport: Sendable {
     pipe = Lock(found)
   }
 
-  /// The mount answers.
+  /// The mount can be looked at.
   ///
-  /// The starter goes its way, and standard error leads nowhere from now on.
-  package func ready() {
-    send(.ready)
+  /// The starter does, and goes its way; standard error leads nowhere from now on.
+  package func ready(at mountpoint: String) {
+    send(.ready(mountpoint: mountpoint))
     guard isBackground else { return }
     if let null = try? FileDescriptor.open("/dev/null", .readWrite) { try? null.replace(2) }
     pipe.withLock { $0 = nil }

@@ -98,7 +98,7 @@ struct ControlSocketTests {
     try directory.prepare()
     let listener = try LocalSocket.listen(at: directory.socketPath(for: "/m"))
     let outcome = client.ask(ControlRequest(.status), at: "/m", patience: .milliseconds(100))
-    #expect(outcome == .silent)
+    #expect(outcome == .silent(processID: getpid()))
     withExtendedLifetime(listener) {}
   }
 
@@ -108,7 +108,8 @@ struct ControlSocketTests {
     let statuses = client.statuses(MountTable(Array(line.utf8)))
     #expect(statuses.map(\.mountpoint) == ["/mnt/x"])
     #expect(statuses.first?.answers == false)
-    #expect(StatusText.text(StatusReport(mounts: statuses)).contains("not answering"))
+    #expect(StatusReport.text(of: StatusReport(mounts: statuses)).contains(#""pid":null"#))
+    #expect(StatusText.text(StatusReport(mounts: statuses)).contains("the daemon is gone"))
   }
 
   @Test

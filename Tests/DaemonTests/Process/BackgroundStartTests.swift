@@ -26,7 +26,7 @@ struct BackgroundStartTests {
   func returnsWhenTheDaemonIsReadyAndLetsItLive() {
     let (outcome, notes) = start(
       #"n=$(readlink /proc/$$/fd/* | grep -c leak); "#
-        + #"printf "\001note $n\n\001note %s\n\001ready\n" "$(ps -o sid= -p $$ | tr -d ' ')=$$" >&3"#
+        + #"printf "\001note $n\n\001note %s\n\001ready /proc\n" "$(ps -o sid= -p $$ | tr -d ' ')=$$" >&3"#
     )
     #expect(outcome.code == 0)
     #expect(notes.first == "0")
