@@ -20,7 +20,9 @@ package final class Download: CachedObject {
   }
 
   package let version: ObjectVersion
+  /// Where its bytes are.
   package let file: PartFile
+  /// How it behaves.
   package let settings: DownloadSettings
   let store: any ObjectStore
   let environment: TransferEnvironment

@@ -70,7 +70,7 @@ private let start = Instant(nanoseconds: 0)
       by: WaitID(1),
       wanted,
       plan: FetchPlan(demand: [wanted]),
-      now: start
+      now: start + .seconds(1)
     )
     #expect(starts(actions) == [ByteRange(6 * mebibyte, 8 * mebibyte)])
     #expect(machine.advanced(id, to: 7 * mebibyte)?.mark == 6 * mebibyte)
