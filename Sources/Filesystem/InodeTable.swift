@@ -7,7 +7,7 @@ internal import Core
 /// or gone its node is *superseded*: it is no longer found by key, and whatever is asked of it is
 /// answered `ESTALE`. Directories have no versions.
 ///
-/// A node is 64 bytes and 8 to 20 for the index; its facts are a row of a listing's page. The low
+/// A node is 56 bytes and 11 to 22 for the index; its facts are a row of a listing's page. The low
 /// 28 bits of a number are the node's place in the table, the rest is a counter, so that numbers are
 /// never reused and cost no table of their own.
 struct InodeTable: Sendable {

@@ -52,7 +52,6 @@ package final class MountedBucket: FileOperations {
     options: FilesystemOptions,
     time: any TimeSource = SystemClock(),
     timers: Timers,
-    metrics: Metrics = Metrics(),
     errors: ErrorRing = ErrorRing(),
     log: Log = Log()
   ) {
@@ -64,8 +63,7 @@ package final class MountedBucket: FileOperations {
       cache: cache,
       timers: timers,
       patience: options.deadline,
-      prefetch: options.prefetch,
-      metrics: metrics
+      prefetch: options.prefetch
     )
     reporter = FailureReporter(log: log, errors: errors, time: time)
     queries = StoreQueries(store: store, time: time, options: options)

@@ -113,7 +113,9 @@ struct StoreQueries: Sendable {
     hasFallback: Bool,
     _ ask: (RequestContext) async -> Result<Answer, StoreError>
   ) async -> Result<Answer, StoreError> {
-    let deadline = time.now + options.deadline
+    // A little before the caller's own patience ends, so that the store's reason is told, and not
+    // only that there was no answer.
+    let deadline = time.now + options.deadline - options.deadline / 20
     if hasFallback {
       let patience = min(options.confirmationPatience, options.deadline)
       let answer = await ask(RequestContext(deadline: time.now + patience))

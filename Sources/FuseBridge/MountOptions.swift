@@ -24,7 +24,7 @@ package struct MountOptions: Hashable, Sendable {
   package var threadCountMax = 10
   /// Options as after `mount -o`, one each.
   ///
-  /// Those that other tools leave for each other (`x-…`, `_netdev`, `nofail`) are not passed on.
+  /// Those that other tools leave for each other (`x-...`, `_netdev`, `nofail`) are not passed on.
   package var extraOptions: [String] = []
 
   /// Creates options with the defaults.

@@ -17,22 +17,18 @@ package final class ObjectFile: Sendable {
     package var patience: Duration
     /// What bounds the guesses.
     package var prefetch: PrefetchPolicy.Limits
-    /// What counts hits and misses.
-    package var metrics: Metrics
 
     /// Creates an environment.
     package init(
       cache: any PartCache,
       timers: Timers,
       patience: Duration,
-      prefetch: PrefetchPolicy.Limits = .init(),
-      metrics: Metrics = Metrics()
+      prefetch: PrefetchPolicy.Limits = .init()
     ) {
       self.cache = cache
       self.timers = timers
       self.patience = patience
       self.prefetch = prefetch
-      self.metrics = metrics
     }
   }
 
@@ -105,14 +101,12 @@ package final class ObjectFile: Sendable {
     }
     switch start {
     case .ready(let descriptor):
-      environment.metrics.read(range.count, isHit: true)
       if let reply = slot.take() {
         reply.succeed(.file(descriptor: descriptor, range: range))
       } else {
         waiting?.served(from: descriptor)
       }
     case .waiting(let wait):
-      environment.metrics.read(range.count, isHit: false)
       waiting?.waitStarted(wait)
     case .failed(let error):
       if let reply = slot.take() {

@@ -1,10 +1,13 @@
 /// A few threads for disk calls that may take long, so that they never block Swift's own pool, which
 /// has only as many threads as there are cores.
+///
+/// The threads end with this object, after the jobs they were given.
 package final class BlockingPool: Sendable {
   private struct State {
     var jobs: [@Sendable () -> Void] = []
     var idleCount = 0
     var threadCount = 0
+    var isClosed = false
   }
 
   private let state = Monitor(State())
@@ -55,13 +58,20 @@ package final class BlockingPool: Sendable {
 
   private static func work(_ state: Monitor<State>) {
     while true {
-      state.withLock { $0.idleCount += 1 }
-      let job = state.wait { state, _ in
-        guard !state.jobs.isEmpty else { return nil as (@Sendable () -> Void)? }
-        state.idleCount -= 1
-        return state.jobs.removeFirst()
+      state.update { state, _ in state.idleCount += 1 }
+      let job = state.wait { state, _ -> (@Sendable () -> Void)?? in
+        guard state.jobs.isEmpty else {
+          state.idleCount -= 1
+          return state.jobs.removeFirst()
+        }
+        return state.isClosed ? .some(nil) : nil
       }
+      guard let job else { return }
       job()
     }
+  }
+
+  deinit {
+    state.withLock(wakingAll: true) { $0.isClosed = true }
   }
 }

@@ -70,6 +70,19 @@ package final class Monitor<Value>: @unchecked Sendable {
     return body(&value)
   }
 
+  /// Runs `body` alone with the value; it says whether a waiter must look again.
+  package func update<Result>(
+    _ body: (_ value: inout Value, _ wakes: inout Bool) -> sending Result
+  ) -> sending Result {
+    pthread_mutex_lock(mutex)
+    var wakes = false
+    defer {
+      if wakes { pthread_cond_signal(condition) }
+      pthread_mutex_unlock(mutex)
+    }
+    return body(&value, &wakes)
+  }
+
   /// Waits until `body` returns something; it is asked again after each wake-up, and at `deadline`
   /// (nanoseconds of the clock that never steps back) if it sets one.
   package func wait<Result>(

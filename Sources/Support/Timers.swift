@@ -1,16 +1,18 @@
 package import Core
 
 /// Runs actions at deadlines, on one thread of its own that sleeps while there is nothing to do.
+///
+/// The thread starts with the first action and ends with this object; actions that are pending then
+/// don't run.
 package final class Timers: Sendable {
   private struct State {
     var nextID: UInt64 = 0
-    var pending: [UInt64: Entry] = [:]
+    /// What is still wanted, by id.
+    var actions: [UInt64: @Sendable () -> Void] = [:]
+    /// What was ever scheduled and isn't due yet; an id without an action was cancelled.
+    var queue = DeadlineQueue()
     var hasThread = false
-  }
-
-  private struct Entry {
-    let deadline: Instant
-    let action: @Sendable () -> Void
+    var isClosed = false
   }
 
   private let state = Monitor(State())
@@ -30,10 +32,13 @@ package final class Timers: Sendable {
   ///
   /// It must not block.
   package func schedule(at deadline: Instant, _ action: @escaping @Sendable () -> Void) -> Token {
-    let (id, needsThread) = state.withLock { state in
+    let (id, needsThread) = state.update { state, wakes in
       let id = state.nextID
       state.nextID += 1
-      state.pending[id] = Entry(deadline: deadline, action: action)
+      state.actions[id] = action
+      // The thread sleeps until the earliest deadline: only an earlier one concerns it.
+      wakes = state.queue.earliest.map { deadline < $0 } ?? true
+      state.queue.insert(id, at: deadline)
       let needsThread = !state.hasThread
       state.hasThread = true
       return (id, needsThread)
@@ -51,7 +56,14 @@ package final class Timers: Sendable {
 
   /// Takes an action back; nothing happens if it has run.
   package func cancel(_ token: Token) {
-    state.withLock { _ = $0.pending.removeValue(forKey: token.id) }
+    state.update { state, _ in
+      state.actions[token.id] = nil
+      // Most actions are cancelled long before they are due; they must not pile up.
+      if state.queue.count > 2 * state.actions.count + 64 {
+        let actions = state.actions
+        state.queue.keep { actions[$0] != nil }
+      }
+    }
   }
 
   /// Waits until `deadline` or until the task is cancelled.
@@ -69,49 +81,31 @@ package final class Timers: Sendable {
   private static func work(_ state: Monitor<State>, _ time: any TimeSource) {
     while true {
       let due = state.wait { state, wakeUp -> [@Sendable () -> Void]? in
+        guard !state.isClosed else { return [] }
         let now = time.now
-        let dueIDs = state.pending.filter { $0.value.deadline <= now }.map(\.key)
-        guard dueIDs.isEmpty else {
-          return dueIDs.compactMap { state.pending.removeValue(forKey: $0)?.action }
+        var due: [@Sendable () -> Void] = []
+        while let earliest = state.queue.earliest {
+          if let id = state.queue.first, state.actions[id] == nil {
+            state.queue.removeFirst()
+          } else if earliest <= now, let id = state.queue.removeFirst() {
+            if let action = state.actions.removeValue(forKey: id) { due.append(action) }
+          } else {
+            wakeUp = earliest.nanoseconds
+            break
+          }
         }
-        wakeUp = state.pending.values.map(\.deadline.nanoseconds).min()
-        return nil
+        return due.isEmpty ? nil : due
       }
+      if due.isEmpty { return }
       for action in due { action() }
     }
   }
-}
 
-/// A door that opens once; a task may wait at it.
-package final class Gate: Sendable {
-  private struct State {
-    var isOpen = false
-    var waiters: [UnsafeContinuation<Void, Never>] = []
-  }
-
-  private let state = Lock(State())
-
-  /// Creates a closed gate.
-  package init() {}
-
-  /// Opens it; opening it again does nothing.
-  package func open() {
-    let waiters = state.withLock { state in
-      state.isOpen = true
-      defer { state.waiters = [] }
-      return state.waiters
-    }
-    for waiter in waiters { waiter.resume() }
-  }
-
-  /// Returns when it is open.
-  package func wait() async {
-    await withUnsafeContinuation { continuation in
-      let isOpen = state.withLock { state in
-        if !state.isOpen { state.waiters.append(continuation) }
-        return state.isOpen
-      }
-      if isOpen { continuation.resume() }
+  deinit {
+    state.update { state, wakes in
+      state.isClosed = true
+      state.actions = [:]
+      wakes = true
     }
   }
 }

@@ -32,8 +32,9 @@ extension Download {
   ///
   /// - Returns: false if it is not wanted any more.
   func begins(_ id: DownloadMachine.FlightID) -> Bool {
-    state.withLock { state in
-      state.machine.started(id)
+    let now = environment.time.now
+    return state.withLock { state in
+      state.machine.started(id, at: now)
       return state.machine.index(of: id) != nil
     }
   }

@@ -20,7 +20,9 @@ package final class Download: CachedObject {
   }
 
   package let version: ObjectVersion
+  /// Where its bytes are.
   package let file: PartFile
+  /// How it behaves.
   package let settings: DownloadSettings
   let store: any ObjectStore
   let environment: TransferEnvironment
@@ -83,10 +85,12 @@ package final class Download: CachedObject {
     if isKeepingPaused {
       fetchUncached(id, range)
     } else {
+      let now = environment.time.now
       run(
         state.withLock { state in
           state.isClosed
-            ? [.fail(id, .cancelled)] : state.machine.requested(by: id, range, plan: plan)
+            ? [.fail(id, .cancelled)]
+            : state.machine.requested(by: id, range, plan: plan, now: now)
         }
       )
     }

@@ -12,16 +12,24 @@ extension DownloadMachine {
   }
 
   /// Makes a flight that will bring bytes of `range` bring them soon.
-  mutating func hurry(_ flight: Flight, for range: ByteRange) -> [Action] {
+  mutating func hurry(_ flight: Flight, for range: ByteRange, now: Instant) -> [Action] {
     guard let index = index(of: flight.id) else { return [] }
     let need = flight.remaining.clamped(to: range).lowerBound
-    if need - flight.mark > limits.farAhead {
+    if need - flight.mark > max(limits.farAhead, reach(of: flight, now: now)) {
       flights[index].end = need
       return [start(ByteRange(need, flight.end), isUrgent: true)]
     }
     guard !flight.isUrgent else { return [] }
     flights[index].isUrgent = true
     return [.promote(flight.id)]
+  }
+
+  /// The bytes that a flight will bring within the limits' patience, as fast as it has been.
+  private func reach(of flight: Flight, now: Instant) -> Int {
+    guard let startedAt = flight.startedAt else { return 0 }
+    let elapsed = max(1, (now - startedAt).wholeNanoseconds)
+    let speed = Double(flight.mark - flight.start) / Double(elapsed)
+    return Int(speed * Double(limits.patience.wholeNanoseconds))
   }
 
   /// Decides what a failure of the store means to the waiters that counted on a flight.

@@ -31,8 +31,11 @@ package struct DownloadMachine: Sendable {
     package internal(set) var isUrgent: Bool
     /// It was begun for a reader, not ahead of one.
     package let isDemand: Bool
+    /// When it had its turn; nil while it waits for one.
+    package internal(set) var startedAt: Instant?
+
     /// It has had its turn.
-    package internal(set) var isRunning = false
+    package var isRunning: Bool { startedAt != nil }
 
     /// What is still to come.
     package var remaining: ByteRange { ByteRange(mark, end) }
@@ -66,10 +69,15 @@ package struct DownloadMachine: Sendable {
 
   /// The distances that decide.
   package struct Limits: Hashable, Sendable {
-    /// A demand further than this ahead of a flight's mark cuts it.
+    /// A demand cuts a flight only if it is at least this far ahead of its mark.
     ///
     /// 1 MiB: what a 100 Mbit/s line brings in 80 ms, about what a new request costs.
     package var farAhead = 1 << 20
+    /// A demand that the flight reaches within this time, as fast as it has been, doesn't cut it.
+    ///
+    /// 250 ms: a cut ends a connection, with whatever is in its buffers, and opens another; a reader
+    /// notices a longer wait than this.
+    package var patience = Duration.milliseconds(250)
     /// A running flight that nobody waits for any more goes on if it has at most this much to come.
     ///
     /// 8 MiB: a part of the mount's default size; the reader often comes back.
@@ -114,7 +122,12 @@ package struct DownloadMachine: Sendable {
   /// A reader wants `range`, whose recorded bytes have been verified or rejected before.
   ///
   /// - Returns: the actions; `serve` or `fail` of this waiter may be among them.
-  package mutating func requested(by id: WaitID, _ range: ByteRange, plan: FetchPlan) -> [Action] {
+  package mutating func requested(
+    by id: WaitID,
+    _ range: ByteRange,
+    plan: FetchPlan,
+    now: Instant
+  ) -> [Action] {
     if present.contains(range) { return [.serve(id)] }
     if let changed { return [.fail(id, changed)] }
     // Whatever of it is still only recorded can't be trusted: it would have been verified.
@@ -122,7 +135,7 @@ package struct DownloadMachine: Sendable {
     waiters.append(Waiter(id: id, range: range))
     var actions: [Action] = []
     for flight in flights where flight.remaining.overlaps(range) {
-      actions += hurry(flight, for: range)
+      actions += hurry(flight, for: range, now: now)
     }
     // The plan covers the range; the range itself comes last in case it does not.
     for piece in plan.demand + [range] {
@@ -142,9 +155,9 @@ package struct DownloadMachine: Sendable {
   }
 
   /// A flight has had its turn.
-  package mutating func started(_ id: FlightID) {
+  package mutating func started(_ id: FlightID, at now: Instant) {
     guard let index = index(of: id) else { return }
-    flights[index].isRunning = true
+    flights[index].startedAt = now
   }
 
   /// What a flight's advance means to it.

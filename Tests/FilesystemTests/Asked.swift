@@ -54,10 +54,9 @@ final class Asked<Answer: Sendable>: ReplyPort {
 
   /// Waits for the outcome; a request that is never answered fails the test.
   func answer() async throws -> Answer {
-    let timers = Timers()
-    let token = timers.schedule(after: .seconds(30)) { [gate] in gate.open() }
+    let token = testTimers.schedule(after: .seconds(30)) { [gate] in gate.open() }
     await gate.wait()
-    timers.cancel(token)
+    testTimers.cancel(token)
     return try #require(outcome, "the request was not answered within 30 s").get()
   }
 
@@ -82,6 +81,9 @@ final class Asked<Answer: Sendable>: ReplyPort {
   }
 }
 
+/// The timers of all tests: each would have a thread of its own.
+let testTimers = Timers()
+
 /// A success where a failure was due.
 struct Unexpected: Error {
   let what: String
@@ -93,6 +95,6 @@ func eventually(_ what: String, _ condition: () -> Bool) async throws {
   let deadline = clock.now + .seconds(10)
   while !condition() {
     if clock.now > deadline { throw Unexpected(what: "never: \(what)") }
-    await Task.yield()
+    await testTimers.sleep(until: clock.now + .milliseconds(1))
   }
 }

@@ -8,7 +8,7 @@ import Testing
   /// Whichever call of the store fails, the operation that needed it fails with a reason or is right,
   /// and once the fault is over everything is right.
   @Test(arguments: [
-    StoreError.Kind.unreachable, .accessDenied, .throttled, .invalidAnswer, .notFound,
+    StoreError.Kind.unreachable, .accessDenied, .throttled, .invalidAnswer,
   ])
   func anyCallMayFail(kind: StoreError.Kind) async throws {
     let roundCount = try await exhaustFaults([.fail(kind)]) { plan in
@@ -36,7 +36,8 @@ import Testing
         mount.clock.advance(by: .seconds(11))
       }
       #expect(mount.errors.all.count <= plan.strikeCount)
-      plan.clear()
+      // The last round strikes nothing, and must not strike what follows.
+      guard plan.strikeCount > 0 else { return }
       mount.clock.advance(by: .seconds(11))
       #expect(try await mount.names() == ["a", "d", "g", "h"])
       #expect(try await mount.names(try await mount.node("d")) == ["b", "c", "e"])

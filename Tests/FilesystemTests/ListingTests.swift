@@ -275,7 +275,7 @@ import Testing
     #expect(byteCount > 60, "\(byteCount) bytes can't be all")
   }
 
-  @Test func listingsThatAreKeptAreBounded() async throws {
+  @Test func o3ListingsThatAreKeptAreBounded() async throws {
     var options = FilesystemOptions()
     options.listingMemoryMax = 20_000
     let mount = try TestMount(options: options)

@@ -186,7 +186,7 @@ import Testing
     await expectFailure(.accessDenied) { _ = try await mount.lookup("other") }
   }
 
-  @Test func whatIsRememberedOfAbsentNamesIsBounded() async throws {
+  @Test func o3WhatIsRememberedOfAbsentNamesIsBounded() async throws {
     var options = FilesystemOptions()
     options.absentNameCountMax = 10
     let mount = try TestMount(options: options)

@@ -31,7 +31,7 @@ struct TestMount {
       cache: cache,
       options: options,
       time: clock,
-      timers: Timers(),
+      timers: testTimers,
       errors: errors,
       log: Log(level: .error, target: .descriptor(try FileDescriptor.open("/dev/null", .readWrite)))
     )

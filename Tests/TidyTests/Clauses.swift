@@ -27,12 +27,13 @@ enum Clauses {
     return clauses
   }
 
-  /// The clauses that test functions name: `func R1_...` or `def test_R1_...`.
+  /// The clauses that test functions name: `func R1_...`, `def test_R1_...`, or, as the linter wants
+  /// it in Swift, `func r1...`.
   static func tested(_ tests: [String]) -> Set<String> {
-    let name = #/\b(?:func|def)\s+(?:test_)?([RWCNO]\d+(?:_\d+)?)_/#
+    let name = #/\b(?:func|def)\s+(?:test_)?([RWCNOrwcno]\d+(?:_\d+)?)(?:_|[A-Z])/#
     return Set(
       tests.flatMap { text in
-        text.matches(of: name).map { String($0.output.1).replacing("_", with: ".") }
+        text.matches(of: name).map { String($0.output.1).uppercased().replacing("_", with: ".") }
       }
     )
   }

@@ -4,6 +4,7 @@ import Testing
 import Transfer
 
 private let mebibyte = 1 << 20
+private let start = Instant(nanoseconds: 0)
 
 @Suite struct DownloadMachineTests {
   private func machine(size: Int = 64 * mebibyte) -> DownloadMachine {
@@ -21,9 +22,9 @@ private let mebibyte = 1 << 20
     var machine = machine()
     let part = ByteRange(0, 8 * mebibyte)
     let plan = FetchPlan(demand: [part])
-    let first = machine.requested(by: WaitID(1), ByteRange(0, 4096), plan: plan)
+    let first = machine.requested(by: WaitID(1), ByteRange(0, 4096), plan: plan, now: start)
     #expect(starts(first) == [part])
-    let second = machine.requested(by: WaitID(2), ByteRange(2048, 8192), plan: plan)
+    let second = machine.requested(by: WaitID(2), ByteRange(2048, 8192), plan: plan, now: start)
     #expect(second == [])
     let advance = machine.advanced(machine.flights[0].id, to: 8192)
     #expect(advance?.served == [WaitID(1), WaitID(2)])
@@ -35,7 +36,8 @@ private let mebibyte = 1 << 20
     let actions = machine.requested(
       by: WaitID(1),
       ByteRange(0, 300),
-      plan: FetchPlan(demand: [ByteRange(0, 400)])
+      plan: FetchPlan(demand: [ByteRange(0, 400)]),
+      now: start
     )
     #expect(starts(actions) == [ByteRange(0, 100), ByteRange(200, 400)])
     #expect(actions.contains(.promote(machine.flights[0].id)))
@@ -44,7 +46,12 @@ private let mebibyte = 1 << 20
   @Test func r3AReaderIsServedBeforeItsPartEnds() {
     var machine = machine()
     let part = ByteRange(0, 8 * mebibyte)
-    _ = machine.requested(by: WaitID(1), ByteRange(0, 4096), plan: FetchPlan(demand: [part]))
+    _ = machine.requested(
+      by: WaitID(1),
+      ByteRange(0, 4096),
+      plan: FetchPlan(demand: [part]),
+      now: start
+    )
     let id = machine.flights[0].id
     #expect(machine.advanced(id, to: 4095)?.served == [])
     #expect(machine.advanced(id, to: 4096)?.served == [WaitID(1)])
@@ -56,10 +63,15 @@ private let mebibyte = 1 << 20
     let part = ByteRange(0, 8 * mebibyte)
     _ = machine.wanted(ahead: [part])
     let id = machine.flights[0].id
-    machine.started(id)
+    machine.started(id, at: start)
     _ = machine.advanced(id, to: 4096)
     let wanted = ByteRange(offset: 6 * mebibyte, count: 4096)
-    let actions = machine.requested(by: WaitID(1), wanted, plan: FetchPlan(demand: [wanted]))
+    let actions = machine.requested(
+      by: WaitID(1),
+      wanted,
+      plan: FetchPlan(demand: [wanted]),
+      now: start + .seconds(1)
+    )
     #expect(starts(actions) == [ByteRange(6 * mebibyte, 8 * mebibyte)])
     #expect(machine.advanced(id, to: 7 * mebibyte)?.mark == 6 * mebibyte)
     #expect(machine.advanced(id, to: 7 * mebibyte)?.isComplete == true)
@@ -71,12 +83,14 @@ private let mebibyte = 1 << 20
     _ = machine.requested(
       by: WaitID(1),
       ByteRange(0, 100),
-      plan: FetchPlan(demand: [ByteRange(0, 100)])
+      plan: FetchPlan(demand: [ByteRange(0, 100)]),
+      now: start
     )
     _ = machine.requested(
       by: WaitID(2),
       ByteRange(100, 200),
-      plan: FetchPlan(demand: [ByteRange(100, 200)])
+      plan: FetchPlan(demand: [ByteRange(100, 200)]),
+      now: start
     )
     let error = StoreError(.accessDenied, .getObject, message: "no")
     let actions = machine.ended(machine.flights[0].id, .failed(error))
@@ -88,7 +102,7 @@ private let mebibyte = 1 << 20
     var machine = machine()
     _ = machine.wanted(ahead: [ByteRange(0, 1000)])
     let plan = FetchPlan(demand: [ByteRange(0, 100)])
-    _ = machine.requested(by: WaitID(1), ByteRange(0, 100), plan: plan)
+    _ = machine.requested(by: WaitID(1), ByteRange(0, 100), plan: plan, now: start)
     let error = StoreError(.unreachable, .getObject, message: "reset")
     let again = machine.ended(machine.flights[0].id, .failed(error))
     #expect(starts(again) == [ByteRange(0, 1000)])
@@ -99,15 +113,15 @@ private let mebibyte = 1 << 20
   @Test func r1AChangedObjectFailsAllThatIsNotOnDisk() {
     var machine = machine()
     let plan = FetchPlan(demand: [ByteRange(0, 100)], ahead: [ByteRange(100, 200)])
-    _ = machine.requested(by: WaitID(1), ByteRange(0, 100), plan: plan)
+    _ = machine.requested(by: WaitID(1), ByteRange(0, 100), plan: plan, now: start)
     _ = machine.advanced(machine.flights[0].id, to: 50)
     let error = StoreError(.preconditionFailed, .getObject, message: "changed")
     let second = machine.flights[1].id
     let actions = machine.ended(machine.flights[0].id, .failed(error))
     #expect(actions == [.cancel(second), .fail(WaitID(1), .changed(error))])
-    let here = machine.requested(by: WaitID(2), ByteRange(0, 50), plan: plan)
+    let here = machine.requested(by: WaitID(2), ByteRange(0, 50), plan: plan, now: start)
     #expect(here == [.serve(WaitID(2))])
-    let gone = machine.requested(by: WaitID(3), ByteRange(40, 60), plan: plan)
+    let gone = machine.requested(by: WaitID(3), ByteRange(40, 60), plan: plan, now: start)
     #expect(gone == [.fail(WaitID(3), .changed(error))])
   }
 
@@ -115,11 +129,28 @@ private let mebibyte = 1 << 20
     var machine = machine()
     let ahead = (0..<4).map { ByteRange(offset: $0 * 8 * mebibyte, count: 8 * mebibyte) }
     _ = machine.wanted(ahead: ahead)
-    machine.started(machine.flights[0].id)
+    machine.started(machine.flights[0].id, at: start)
     _ = machine.advanced(machine.flights[0].id, to: 8 * mebibyte - 1000)
     let rest = machine.flights[1...].map(\.id)
     let cancelled = machine.abandoned(ahead)
     #expect(cancelled == rest.map { .cancel($0) }, "only the one that is almost done goes on")
+  }
+
+  @Test func demandThatAFastFlightReachesSoonWaitsForIt() {
+    var machine = machine()
+    let part = ByteRange(0, 32 * mebibyte)
+    _ = machine.wanted(ahead: [part])
+    machine.started(machine.flights[0].id, at: start)
+    _ = machine.advanced(machine.flights[0].id, to: 4 * mebibyte)
+    // 4 MiB in 100 ms: 10 MiB more take 250 ms.
+    let now = start + .milliseconds(100)
+    let near = ByteRange(13 * mebibyte, 13 * mebibyte + 4096)
+    let plan = FetchPlan(demand: [near])
+    #expect(starts(machine.requested(by: WaitID(1), near, plan: plan, now: now)) == [])
+    let far = ByteRange(15 * mebibyte, 15 * mebibyte + 4096)
+    let actions = machine.requested(by: WaitID(2), far, plan: FetchPlan(demand: [far]), now: now)
+    #expect(starts(actions) == [ByteRange(15 * mebibyte, 32 * mebibyte)])
+    machine.checkInvariants()
   }
 
   @Test(arguments: 0..<200) func randomEventsLoseNoWaiter(seed: UInt64) {
@@ -146,10 +177,10 @@ private let mebibyte = 1 << 20
           demand: [Self.range(in: size, &random)],
           ahead: [Self.range(in: size, &random)]
         )
-        actions = machine.requested(by: WaitID(UInt64(step)), range, plan: plan)
+        actions = machine.requested(by: WaitID(UInt64(step)), range, plan: plan, now: start)
       case 3...6:
         guard let flight = machine.flights.randomElement(using: &random) else { continue }
-        machine.started(flight.id)
+        machine.started(flight.id, at: start)
         let offset = flight.mark + Int.random(in: 0...400, using: &random)
         let advance = machine.advanced(flight.id, to: offset)
         actions = advance?.served.map { .serve($0) } ?? []

@@ -57,7 +57,7 @@ private let mebibyte = 1 << 20
   }
 
   @Test func aPausedDownloadGoesOnWhereItStopped() async throws {
-    let bench = try Workbench(size: 6 * mebibyte)
+    let bench = try Workbench(size: 6 * mebibyte, chunkSize: 256 << 10)
     bench.store.hook = { call, moment in
       if call.range?.lowerBound ?? 0 >= 3 * mebibyte, moment == .request { await Gate().wait() }
     }

@@ -48,7 +48,6 @@ struct MountParts: Sendable {
         options: options(settings),
         time: time,
         timers: timers,
-        metrics: metrics,
         errors: errors,
         log: log
       ),

@@ -101,5 +101,6 @@ extension ConfigurationProfile: CustomStringConvertible, CustomReflectable {
   /// The name alone: the values may be secret.
   package var description: String { "profile \"\(name)\"" }
 
+  /// The name alone, also for `dump`.
   package var customMirror: Mirror { Mirror(self, children: ["name": name]) }
 }

@@ -21,7 +21,7 @@ package enum Identity: Hashable, Sendable {
 /// A provider keeps nothing: it looks each time it is asked, and the chain remembers. That is what
 /// makes a rotated key take effect without a restart.
 package protocol CredentialProvider: Sendable {
-  /// Where it looks, as the tail of "looked in …".
+  /// Where it looks, as the tail of "looked in ...".
   var place: String { get }
 
   /// Looks; nil if this place has no credentials, so that the next one is asked.
