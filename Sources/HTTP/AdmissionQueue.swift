@@ -3,7 +3,7 @@
 /// Each running request has a connection of its own (HTTP/1.1), so the limits on connections are
 /// limits on requests. They are kept here and not by libcurl, whose own waiting list knows neither
 /// deadlines nor urgency. Within an origin the order is first come, first served, the urgent ones
-/// before the others; a full origin does not hold up another.
+/// before the others; a full origin does not hold up another. An ID is never used again.
 struct AdmissionQueue<ID: Hashable> {
   private struct Waiter {
     let origin: Origin
@@ -33,10 +33,10 @@ struct AdmissionQueue<ID: Hashable> {
   private var runningCount = 0
   private var nextNumber = 0
 
-  /// Creates an empty queue with limits in all and for each origin.
+  /// Creates an empty queue with limits in all and for each origin, 1 at least.
   init(countMax: Int, hostCountMax: Int) {
-    self.countMax = countMax
-    self.hostCountMax = hostCountMax
+    self.countMax = max(1, countMax)
+    self.hostCountMax = max(1, hostCountMax)
   }
 
   /// How many wait.

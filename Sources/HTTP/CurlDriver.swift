@@ -84,6 +84,9 @@ final class CurlDriver {
     while let id = queue.next() {
       guard let submission = waiting.removeValue(forKey: id) else { continue }
       do throws(HTTPError) {
+        guard clock.now < submission.request.deadline else {
+          throw .deadlinePassed(submission.origin)
+        }
         try start(submission)
       } catch {
         queue.ended(origin: submission.origin)
@@ -197,8 +200,8 @@ extension CurlTransfer {
       let kind = HTTPError.Kind(code, wasSent: easy.wasSent)
       return .failure(error(kind, easy.reason(for: code)))
     }
-    if let shortfall { return .failure(shortfall) }
     guard let head else { return .failure(error(.interrupted, "the answer has no head")) }
+    if let shortfall { return .failure(shortfall) }
     return .success(head)
   }
 }

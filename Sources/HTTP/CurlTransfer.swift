@@ -115,9 +115,9 @@ final class CurlTransfer {
 
   /// Returns true if the transfer failed because its connection had gone stale, and may start over.
   ///
-  /// libcurl itself starts over when nothing is received on a connection that was used before, but
-  /// not when the request can't be sent in the first place. A request that was not sent as a whole
-  /// was not carried out.
+  /// libcurl itself starts over, with any method, when nothing is received on a connection that was
+  /// used before, but not when the request can't be sent in the first place. A request that was not
+  /// sent as a whole was not carried out.
   func mayStartAgain(_ code: CURLcode) -> Bool {
     guard failure == nil, !hasAnswer, restartCount < Self.restartCountMax else { return false }
     guard isConnectionUnfit || (code == CURLE_SEND_ERROR && easy.isConnectionReused) else {
@@ -131,12 +131,8 @@ final class CurlTransfer {
 
   /// The failure of a body that ended too early, if it did.
   var shortfall: HTTPError? {
-    guard head != nil else { return error(.interrupted, "the answer has no head") }
     guard let announcedSize, receivedSize < announcedSize else { return nil }
-    return error(
-      .interrupted,
-      "the body ended after \(receivedSize) of \(announcedSize) bytes"
-    )
+    return error(.interrupted, "the body ended after \(receivedSize) of \(announcedSize) bytes")
   }
 
   /// When to look at the transfer again: its deadline, or the end of the idle time.

@@ -64,6 +64,11 @@ struct ResponseHeadParser {
     guard Set(lengths.map(\.value)).count <= 1 else {
       throw Defect(reason: "the answer has two different lengths")
     }
+    if let length = lengths.first?.value {
+      guard length.utf8.allSatisfy({ (0x30...0x39).contains($0) }), Int(length) != nil else {
+        throw Defect(reason: "the answer's length is \(length.utf8.printable)")
+      }
+    }
     isComplete = true
     return HTTPResponseHead(status: status, fields: fields)
   }

@@ -37,11 +37,10 @@ import Testing
   }
 
   @Test func aDeadlineThatHasPassedIsNotTried() async throws {
-    var request = HTTPRequest.get(weather.url("/bytes?size=10"))
+    // A connection to port 1 is refused at once, if it is tried.
+    var request = HTTPRequest.get("http://127.0.0.1:1/")
     request.deadline = SystemClock().now
-    let receiver = Collector()
-    #expect(await (try client()).failure(of: request, receiver: receiver)?.kind == .timedOut)
-    #expect(receiver.heads.isEmpty)
+    #expect(await (try client()).failure(of: request)?.kind == .timedOut)
   }
 
   @Test func aDeadlineHoldsWhileTheRequestWaitsForAConnection() async throws {
@@ -76,9 +75,9 @@ import Testing
   }
 
   @Test func aSlowAnswerIsNotStalled() async throws {
-    let client = try client(idleTimeout: .seconds(1))
-    let (_, body) = try await client.get(weather.url("/trickle?size=15&interval=100"))
-    #expect(body.size == 15 && body.isPattern)
+    let client = try client(idleTimeout: .milliseconds(1500))
+    let (_, body) = try await client.get(weather.url("/trickle?size=20&interval=100"))
+    #expect(body.size == 20 && body.isPattern)
   }
 
   @Test func anUploadThatNobodyReadsIsStalled() async throws {

@@ -29,6 +29,11 @@ enum ProcessFacts {
       + number("nonvoluntary_ctxt_switches:", in: path)
   }
 
+  /// True if the process runs with a sanitizer.
+  static var isSanitized: Bool {
+    dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
+  }
+
   /// The memory that the process has now, in bytes.
   static var residentSize: Int { number("VmRSS:", in: "/proc/self/status") << 10 }
 

@@ -71,6 +71,13 @@ import Testing
     #expect(try parse(head + ["content-length: 5\r\n", "\r\n"]).count == 1)
   }
 
+  @Test(arguments: ["-5", "+5", "5x", "", "0x5", "99999999999999999999", "5, 5"])
+  func aLengthThatIsNoNumberIsADefect(_ length: String) {
+    #expect(throws: ResponseHeadParser.Defect.self) {
+      try parse(["HTTP/1.1 200 OK\r\n", "Content-Length: \(length)\r\n", "\r\n"])
+    }
+  }
+
   @Test func theLimitsHoldOverAllHeadsTogether() throws {
     let line = "A: " + String(repeating: "x", count: 1000) + "\r\n"
     let interim = ["HTTP/1.1 100 Continue\r\n"] + Array(repeating: line, count: 150) + ["\r\n"]
