@@ -169,7 +169,11 @@ final class CurlDriver {
     } else if let transfer = running[id] {
       multi.remove(transfer.easy)
       transfer.easy.reset()
-      if idleHandles.count < Self.idleHandleCountMax { idleHandles.append(transfer.easy) }
+      // One that failed before it had a connection keeps its buffer, and libcurl 7.88 then refuses
+      // another buffer size (CURLE_BAD_FUNCTION_ARGUMENT).
+      if case .success = outcome, idleHandles.count < Self.idleHandleCountMax {
+        idleHandles.append(transfer.easy)
+      }
       running[id] = nil
       queue.ended(origin: transfer.submission.origin)
       if running.isEmpty, waiting.isEmpty { memory.becameIdle(at: clock.now) }

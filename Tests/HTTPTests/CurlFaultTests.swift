@@ -105,7 +105,10 @@ import Testing
   @Test func aNameThatDoesNotResolveIsUnreachable() async throws {
     // The name is too long for any resolver to ask about.
     let name = String(repeating: "a", count: 64) + ".invalid"
-    #expect(await client.failure(of: .get("http://\(name)/"))?.kind == .unreachable)
+    // Twice, because the second try gets what the first has left.
+    for _ in 1...2 {
+      #expect(await client.failure(of: .get("http://\(name)/"))?.kind == .unreachable)
+    }
   }
 
   @Test func aConnectionThatIsNotMadeInTimeIsUnreachable() async throws {
