@@ -19,6 +19,8 @@ public struct BucketOptions: Hashable, Sendable {
   public var isAnonymous = false
   /// How many requests there may be at once.
   public var requestCountMax = 64
+  /// Bytes per second for all requests together; nil is no limit, and a local directory has none.
+  public var rateMax: Int?
 
   /// Creates options of which none is given.
   public init() {}
@@ -77,7 +79,7 @@ public final class Bucket: Sendable {
   ) async throws(DipperError) -> Bucket {
     switch url.scheme {
     case .file:
-      let store = LocalStore(directory: url.bucket)
+      let store = LocalStore(directory: url.bucket, metrics: metrics)
       return Bucket(url, store: store, location: store.name, metrics: metrics, log: log)
     case .tos:
       throw DipperError(
@@ -99,6 +101,7 @@ public final class Bucket: Sendable {
           environment: environment,
           userAgent: "dipper/\(Release.version)",
           connectionCountMax: options.requestCountMax,
+          rateMax: options.rateMax,
           metrics: metrics,
           log: log
         )

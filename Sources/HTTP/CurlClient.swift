@@ -66,6 +66,8 @@ extension CurlClient {
     package var connectionCountMax = 64
     /// How many connections there may be to one server.
     package var hostConnectionCountMax = 64
+    /// Bytes per second that all transfers together may move in each direction; nil is no limit.
+    package var rateMax: Int?
     /// A PEM file of the authorities to trust instead of the system's.
     package var certificateAuthorityFile: String?
     /// What the client calls itself, such as `dipper/1.0`.

@@ -113,6 +113,7 @@ final class CurlDriver {
     )
     try multi.add(easy)
     running[submission.ticket.id] = transfer
+    shareRate()
     memory.started(runningCount: running.count)
     nextCheck = min(nextCheck, transfer.nextCheck)
   }
@@ -175,10 +176,18 @@ final class CurlDriver {
         idleHandles.append(transfer.easy)
       }
       running[id] = nil
+      shareRate()
       queue.ended(origin: transfer.submission.origin)
       if running.isEmpty, waiting.isEmpty { memory.becameIdle(at: clock.now) }
       transfer.submission.continuation.resume(returning: outcome)
     }
+  }
+
+  /// Gives each transfer its part of what all may move.
+  private func shareRate() {
+    guard let rateMax = configuration.rateMax, !running.isEmpty else { return }
+    let share = max(1, rateMax / running.count)
+    for transfer in running.values { transfer.easy.limitRate(to: share) }
   }
 
   /// How long to sleep if nothing happens.

@@ -51,7 +51,7 @@ final class EasyHandle {
     setConnection(configuration)
     setMethod(request)
     setFields(request, userAgent: configuration.userAgent)
-    setBufferSizes(request, runningCount: runningCount)
+    setBufferSizes(request, configuration, runningCount: runningCount)
     guard refusal == CURLE_OK else {
       throw HTTPError(.invalid, "libcurl: \(String(cString: curl_easy_strerror(refusal)))")
     }
@@ -62,6 +62,12 @@ final class EasyHandle {
     curl_easy_reset(pointer)
     curl_slist_free_all(headerList)
     headerList = nil
+  }
+
+  /// Limits the transfer, also one that runs, to so many bytes per second in each direction.
+  func limitRate(to rate: Int) {
+    ccurl_set_offset(pointer, CURLOPT_MAX_RECV_SPEED_LARGE, curl_off_t(rate))
+    ccurl_set_offset(pointer, CURLOPT_MAX_SEND_SPEED_LARGE, curl_off_t(rate))
   }
 
   /// libcurl's words for a failure.
@@ -174,13 +180,18 @@ extension EasyHandle {
     headerList = longer
   }
 
-  private func setBufferSizes(_ request: HTTPRequest, runningCount: Int) {
+  private func setBufferSizes(
+    _ request: HTTPRequest,
+    _ configuration: CurlClient.Configuration,
+    runningCount: Int
+  ) {
     let isSmall = request.method != "GET"
     let size = TransferMemory.bufferSize(
       expectedSize: isSmall ? 0 : request.expectedBodySize,
       runningCount: runningCount
     )
-    set(CURLOPT_BUFFERSIZE, size)
+    // libcurl looks at the rate only after it has filled several buffers; 16 KiB is its own size.
+    set(CURLOPT_BUFFERSIZE, configuration.rateMax == nil ? size : min(size, 16 * 1024))
     // libcurl's own size is 64 KiB, its least 16.
     let isSmallUpload = request.body.count <= 64 * 1024
     set(CURLOPT_UPLOAD_BUFFERSIZE, isSmallUpload ? 64 * 1024 : 128 * 1024)

@@ -7,12 +7,20 @@ internal import Support
 final class LocalCall: Sendable {
   let operation: StoreOperation
   let key: ObjectKey?
+  let metrics: Metrics
   private let deadline: Instant
   private let time: any TimeSource
   private let isCancelled = Lock(false)
 
-  init(_ operation: StoreOperation, key: ObjectKey?, deadline: Instant, time: any TimeSource) {
+  init(
+    _ operation: StoreOperation,
+    key: ObjectKey?,
+    deadline: Instant,
+    time: any TimeSource,
+    metrics: Metrics
+  ) {
     self.operation = operation
+    self.metrics = metrics
     self.key = key
     self.deadline = deadline
     self.time = time

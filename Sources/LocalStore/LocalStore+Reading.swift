@@ -112,6 +112,7 @@ extension LocalCall {
         refusal.errno = error.errno
         throw refusal
       }
+      metrics.received(done)
       offset += done
     }
   }

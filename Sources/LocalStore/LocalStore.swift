@@ -1,5 +1,5 @@
 package import Core
-internal import Support
+package import Support
 
 /// A bucket kept in a local directory: the embedded default, without a server or credentials.
 ///
@@ -33,6 +33,7 @@ package final class LocalStore: ObjectStore {
   private let directory: String
   private let time: any TimeSource
   private let synchronizes: Bool
+  private let metrics: Metrics
   private let namesCache = NamesCache()
   private let hasCleared = Lock(false)
 
@@ -42,14 +43,17 @@ package final class LocalStore: ObjectStore {
   ///   - directory: the directory's path.
   ///   - time: the clock of the deadlines.
   ///   - synchronizes: false to leave it to the kernel when writes reach the disk.
+  ///   - metrics: where calls and bytes are counted, as those of a remote store are.
   package init(
     directory: String,
     time: any TimeSource = SystemClock(),
-    synchronizes: Bool = true
+    synchronizes: Bool = true,
+    metrics: Metrics = Metrics()
   ) {
     self.directory = directory
     self.time = time
     self.synchronizes = synchronizes
+    self.metrics = metrics
     name = "file://\(directory)"
     var capabilities = StoreCapabilities()
     capabilities.hasConditionalCreate = true
@@ -65,7 +69,14 @@ package final class LocalStore: ObjectStore {
     context: RequestContext,
     _ body: @escaping @Sendable (LocalCall) throws(StoreError) -> Answer
   ) async throws(StoreError) -> Answer {
-    let call = LocalCall(operation, key: key, deadline: context.deadline, time: time)
+    metrics.requestStarted(operation, isRetry: false)
+    let call = LocalCall(
+      operation,
+      key: key,
+      deadline: context.deadline,
+      time: time,
+      metrics: metrics
+    )
     let outcome = await withTaskCancellationHandler {
       await Self.pool.run { () -> Result<Answer, StoreError> in
         do throws(StoreError) {

@@ -13,6 +13,7 @@ extension RemoteStore {
   ///   - environment: this process's variables.
   ///   - userAgent: what the client calls itself.
   ///   - connectionCountMax: how many connections there may be.
+  ///   - rateMax: bytes per second for all requests together; nil is no limit.
   ///   - metrics: where requests and bytes are counted.
   ///   - log: where requests leave a line at debug level.
   /// - Returns: the store; nothing has been sent.
@@ -23,6 +24,7 @@ extension RemoteStore {
     environment: [String: String],
     userAgent: String,
     connectionCountMax: Int,
+    rateMax: Int?,
     metrics: Metrics,
     log: Log
   ) async throws(StoreError) -> RemoteStore {
@@ -30,6 +32,7 @@ extension RemoteStore {
     configuration.userAgent = userAgent
     configuration.connectionCountMax = connectionCountMax
     configuration.hostConnectionCountMax = connectionCountMax
+    configuration.rateMax = rateMax
     // Source: AWS SDKs and Tools Reference Guide, "General configuration" (AWS_CA_BUNDLE);
     // curl(1), "ENVIRONMENT"; OpenSSL's SSL_CERT_FILE.
     configuration.certificateAuthorityFile =

@@ -80,6 +80,20 @@ import Testing
     #expect(body.size == 20 && body.isPattern)
   }
 
+  @Test func allTransfersTogetherKeepToTheRate() async throws {
+    var configuration = CurlClient.Configuration()
+    configuration.rateMax = 4 << 20
+    let client = try CurlClient(configuration)
+    let start = SystemClock().now
+    let url = weather.url("/bytes?size=\(4 << 20)")
+    async let first = client.get(url)
+    async let second = client.get(url)
+    let bodies = try await [first.1, second.1]
+    #expect(bodies.allSatisfy { $0.size == 4 << 20 && $0.isPattern })
+    // Two seconds by the rate, less what comes in the first moment.
+    #expect(SystemClock().now - start >= .seconds(1))
+  }
+
   @Test func anUploadThatNobodyReadsIsStalled() async throws {
     let client = try client(idleTimeout: .milliseconds(200))
     let request = HTTPRequest(

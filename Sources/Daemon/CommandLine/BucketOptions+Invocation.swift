@@ -8,6 +8,7 @@ extension BucketOptions {
     region = invocation.text(.region)
     usesPathStyle = invocation.has(.pathStyle) ? true : nil
     profile = invocation.text(.profile)
+    rateMax = invocation.number(.limitRate)
     isAnonymous = invocation.has(.anonymous)
   }
 }

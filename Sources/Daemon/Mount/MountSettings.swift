@@ -22,8 +22,6 @@ package struct MountSettings: Sendable {
   package var parallel = 8
   /// How often a request is tried again; nil leaves it to the deadline.
   package var retryCountMax: Int?
-  /// Bytes per second; nil is no limit.
-  package var rateMax: Int?
   /// How long names and attributes are believed.
   package var metadataTTL: Duration = .seconds(10)
   /// How long an operation may wait for the store.
@@ -65,7 +63,6 @@ package struct MountSettings: Sendable {
     self.partSize = partSize == 0 ? self.partSize : partSize
     parallel = min(max(invocation.number(.parallel) ?? parallel, 1), 1000)
     retryCountMax = invocation.number(.maxRetries)
-    rateMax = invocation.number(.limitRate)
     metadataTTL = invocation.duration(.metadataTTL) ?? metadataTTL
     deadline = invocation.duration(.deadline) ?? deadline
     userID = invocation.number(.uid).map { UInt32($0) } ?? ProcessEnvironment.userID
