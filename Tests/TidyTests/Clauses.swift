@@ -27,14 +27,42 @@ enum Clauses {
     return clauses
   }
 
-  /// The clauses that test functions name: `func R1_...`, `def test_R1_...`, or, as the linter wants
-  /// it in Swift, `func r1...`.
+  /// The clauses that test functions name: `func r1ARead...` or `def test_R1_...`.
   static func tested(_ tests: [String]) -> Set<String> {
-    let name = #/\b(?:func|def)\s+(?:test_)?([RWCNOrwcno]\d+(?:_\d+)?)(?:_|[A-Z])/#
+    let name = #/\b(?:func|def)\s+(?:test_)?([RWCNOrwcno]\d+(?:_\d+)?)(?=_|[A-Z])/#
     return Set(
       tests.flatMap { text in
-        text.matches(of: name).map { String($0.output.1).uppercased().replacing("_", with: ".") }
+        text.matches(of: name).map { match in
+          String(match.output.1).uppercased().replacing("_", with: ".")
+        }
       }
+    )
+  }
+
+  /// The tests that a document names, as `` `SuiteTests.function` `` or `` `SuiteTests` ``.
+  static func namedTests(_ document: String) -> [(suite: String, function: String?)] {
+    document.matches(of: #/`(\w+Tests)(?:\.(\w+))?`/#).map { match in
+      (String(match.output.1), match.output.2.map(String.init))
+    }
+  }
+
+  /// The errno of each code, from a document's table rows of a code and an errno.
+  static func errnoTable(_ document: String) -> [String: String] {
+    Dictionary(
+      document.matches(of: #/\n\| (\w+) \| `(E\w+)` \|/#).map { match in
+        (String(match.output.1), String(match.output.2))
+      },
+      uniquingKeysWith: { first, _ in first }
+    )
+  }
+
+  /// The errno of each code, from the cases of a switch.
+  static func errnoSwitch(_ source: String) -> [String: String] {
+    Dictionary(
+      source.matches(of: #/case \.(\w+): "(E\w+)"/#).map { match in
+        (String(match.output.1), String(match.output.2))
+      },
+      uniquingKeysWith: { first, _ in first }
     )
   }
 }

@@ -161,8 +161,20 @@ struct RuleTests {
       """
     #expect(Clauses.promised(document) == ["R1", "R3", "O1", "R2.1"])
     let tests = [
-      "@Test func R1_neverMixes() {}", "def test_O1_x():\n", "func R2_1_exact() {}", "R3_x()",
+      "@Test func r1AReadNeverMixes() {}", "def test_O1_x():\n", "func R2_1_exact() {}", "r3Read()",
+      "func n4ise() {}",
     ]
     #expect(Clauses.tested(tests) == ["R1", "O1", "R2.1"])
+  }
+
+  @Test
+  func whatADocumentNamesIsRead() {
+    let document =
+      "Some `ATests.one`, `BTests` and `c.d`.\n| code | errno |\n| stale | `ESTALE` |\n"
+    let named = Clauses.namedTests(document)
+    #expect(named.map(\.suite) == ["ATests", "BTests"])
+    #expect(named.map(\.function) == ["one", nil])
+    #expect(Clauses.errnoTable(document) == ["stale": "ESTALE"])
+    #expect(Clauses.errnoSwitch("case .stale: \"ESTALE\"\n") == ["stale": "ESTALE"])
   }
 }

@@ -73,4 +73,32 @@ struct TidyTests {
     #expect(promised.count > 5, "the clauses of docs/semantics.md are not recognised")
     #expect(missing.isEmpty, "clauses without a test: \(missing.sorted().joined(separator: ", "))")
   }
+
+  @Test
+  func testsThatDocumentsNameAreThere() {
+    var missing: [String] = []
+    for path in Self.tree.paths(below: "docs", suffix: ".md") {
+      for (suite, function) in Clauses.namedTests(Self.tree.text(path) ?? "") {
+        let isThere = Self.tests.contains { file in
+          // A target's name stands for all of its suites.
+          let isOfSuite =
+            file.target == suite || file.code.contains { $0.contains("struct \(suite)") }
+          guard isOfSuite else { return false }
+          return function.map { name in file.code.contains { $0.contains("func \(name)(") } }
+            ?? true
+        }
+        if !isThere { missing.append("\(path): \(suite)\(function.map { ".\($0)" } ?? "")") }
+      }
+    }
+    #expect(missing.isEmpty, "\(missing.joined(separator: "\n"))")
+  }
+
+  @Test
+  func theErrnoTableIsThatOfTheCode() throws {
+    let document = try #require(Self.tree.text("docs/semantics.md"))
+    let source = try #require(Self.tree.text("Sources/Core/Errors/FileError+ErrnoName.swift"))
+    let table = Clauses.errnoTable(document)
+    #expect(table.count > 20)
+    #expect(table == Clauses.errnoSwitch(source))
+  }
 }
