@@ -36,7 +36,7 @@ struct DemoCommand {
 
   private func existingMount(of bucket: DemoBucket) throws(Failure) -> String? {
     do {
-      let table = try MountTable.current()
+      let table = MountTable.current()
       guard let operand = program.invocation.operands.first else {
         return table.entries.last {
           $0.isDipper && $0.source == bucket.url && $0.userID == ProcessEnvironment.userID

@@ -42,13 +42,7 @@ struct StatusCommand {
   }
 
   private func report(of mountpoint: String?) throws(Failure) -> StatusReport {
-    let table: MountTable
-    do throws(DiskFailure) {
-      table = try MountTable.current()
-    } catch {
-      throw Failure("\(error)")
-    }
-    let statuses = ControlClient().statuses(table)
+    let statuses = ControlClient().statuses(MountTable.current())
     guard let mountpoint else { return StatusReport(mounts: statuses) }
     let found = statuses.filter { $0.mountpoint == mountpoint }
     guard !found.isEmpty else { throw Failure("\(mountpoint) is not a mount of dipper of yours") }

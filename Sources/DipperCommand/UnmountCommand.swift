@@ -20,13 +20,7 @@ struct UnmountCommand {
     } catch {
       throw Failure("\(error)")
     }
-    let mount: MountTable.Entry?
-    do throws(DiskFailure) {
-      mount = try mountpoint.mount()
-    } catch {
-      throw Failure("\(error)")
-    }
-    guard let mount else { throw Failure("\(mountpoint.path) is not a mount") }
+    guard let mount = mountpoint.mount() else { throw Failure("\(mountpoint.path) is not a mount") }
     guard mount.isDipper else {
       throw Failure(
         "\(mountpoint.path) is a mount of \(mount.source) (\(mount.type)), not of dipper"
@@ -57,7 +51,7 @@ struct UnmountCommand {
 
   /// Nobody answers: the daemon is gone, hangs, or is another user's.
   private func unmountWithoutDaemon(_ mountpoint: Mountpoint) throws(Failure) {
-    let kind = (try? mountpoint.facts().kind) ?? .silent
+    let kind = mountpoint.facts().kind
     // A dead connection has nothing to lose; a live one is taken off only if nobody uses it.
     let isLazy = kind == .disconnected || kind == .silent
     switch Unmounting.unmount(mountpoint.path, isLazy: isLazy) {

@@ -157,6 +157,9 @@ struct Mounter: Sendable {
   }
 }
 
+/// The bytes of a small file; none if it can't be read.
+func contents(of path: String) -> [UInt8] { (try? SmallFile.read(path)) ?? [] }
+
 /// What /etc/fuse.conf permits to ordinary users.
 struct FuseConfiguration {
   /// Whether they may let others in.

@@ -109,34 +109,3 @@ import Testing
     #expect(arguments.flags == noSuid | noDev)
   }
 }
-
-@Suite struct MountTableTests {
-  private let table = MountTable(
-    text: """
-      22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
-      36 22 0:45 / /mnt/a\\040b rw,nosuid master:1 propagate_from:2 - fuse.dipper s3://b\\134c ro,user_id=0
-      40 22 0:46 / /mnt/a\\040b rw - tmpfs none rw
-      nonsense
-      41 22 0:47 / /short rw
-      """
-  )
-
-  @Test func fieldsAreFoundAndUnescaped() {
-    #expect(table.entries.count == 3)
-    let entry = table.entries[1]
-    #expect(entry.device == "0:45")
-    #expect(entry.mountpoint == "/mnt/a b")
-    #expect(entry.type == "fuse.dipper")
-    #expect(entry.source == "s3://b\\c")
-  }
-
-  @Test func laterMountHidesAnEarlierOne() {
-    #expect(table.top(at: "/mnt/a b")?.device == "0:46")
-    #expect(table.top(at: "/")?.type == "ext4")
-    #expect(table.top(at: "/none") == nil)
-  }
-
-  @Test func ownTableHasARoot() {
-    #expect(MountTable.current().top(at: "/") != nil)
-  }
-}

@@ -13,6 +13,7 @@ package final class ControlServer: Sendable {
 
   private let path: String
   private let listener: FileDescriptor
+  private let fileNumber: UInt?
   private let handler: Handler
   private let log: Log
   private let connectionCount = Monitor(0)
@@ -30,6 +31,12 @@ package final class ControlServer: Sendable {
     self.log = log
     self.handler = handler
     (path, listener) = try Self.open(mountpoint, directories)
+    fileNumber = Self.fileNumber(path)
+  }
+
+  private static func fileNumber(_ path: String) -> UInt? {
+    var status = stat()
+    return lstat(path, &status) == 0 ? UInt(status.st_ino) : nil
   }
 
   private static func open(
@@ -62,9 +69,9 @@ package final class ControlServer: Sendable {
     }
   }
 
-  /// Ends answering and removes the socket.
+  /// Ends answering and removes the socket, unless another daemon has put its own there.
   package func stop() {
-    unlink(path)
+    if Self.fileNumber(path) == fileNumber { unlink(path) }
     LocalSocket.shutDown(listener)
   }
 

@@ -38,7 +38,7 @@ struct MountParts: Sendable {
       log: log
     )
     let errors = ErrorRing()
-    let cache = try open(settings, bucket, mountpoint, environment)
+    let cache = try await open(settings, bucket, mountpoint, environment)
     return MountParts(
       settings: settings,
       cache: cache,
@@ -83,7 +83,7 @@ struct MountParts: Sendable {
     _ bucket: Bucket,
     _ mountpoint: Mountpoint,
     _ environment: TransferEnvironment
-  ) throws(MountFailure) -> ObjectCache {
+  ) async throws(MountFailure) -> ObjectCache {
     var stated = ObjectCache.Settings(
       root: settings.cacheDirectory,
       storeName: bucket.location,
@@ -93,10 +93,16 @@ struct MountParts: Sendable {
     stated.download.operationDeadline = settings.deadline
     stated.download.flightDeadline = settings.deadline
     stated.download.retryCountMax = settings.retryCountMax
-    do throws(CacheError) {
-      return try ObjectCache(stated, of: bucket.store, in: environment)
-    } catch {
-      throw MountFailure(error.description)
+    // After `umount` and at once `mount` the daemon before may still be putting things away.
+    var triesLeft = 15
+    while true {
+      do throws(CacheError) {
+        return try ObjectCache(stated, of: bucket.store, in: environment)
+      } catch {
+        guard case .held = error, triesLeft > 0 else { throw MountFailure(error.description) }
+      }
+      triesLeft -= 1
+      await environment.timers.sleep(until: environment.time.now + .milliseconds(200))
     }
   }
 

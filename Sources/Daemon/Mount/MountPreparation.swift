@@ -14,12 +14,15 @@ enum MountPreparation {
     report: StartReport
   ) throws(MountFailure) -> Mountpoint {
     try checkDevice()
-    let mountpoint = try orFailure { () throws(DiskFailure) in
-      try Mountpoint(settings.mountpoint)
+    let mountpoint: Mountpoint
+    do throws(DiskFailure) {
+      mountpoint = try Mountpoint(settings.mountpoint)
+    } catch {
+      throw MountFailure("the mountpoint can't be used: \(error)")
     }
     try checkPlaces(settings, mountpoint)
     for _ in 0..<clearingCountMax {
-      let facts = try orFailure { () throws(DiskFailure) in try mountpoint.facts() }
+      let facts = mountpoint.facts()
       let path = mountpoint.path
       switch MountpointCheck.verdict(path, facts, allowsEntries: settings.allowsNonEmpty) {
       case .ready:
@@ -89,16 +92,6 @@ enum MountPreparation {
     // small numbers are put together so by makedev(3).
     guard status.st_mode & S_IFMT == S_IFCHR, status.st_rdev == 10 << 8 | 229 else {
       throw MountFailure("/dev/fuse is not the kernel's FUSE device; \(advice)")
-    }
-  }
-
-  private static func orFailure<Answer>(
-    _ body: () throws(DiskFailure) -> Answer
-  ) throws(MountFailure) -> Answer {
-    do throws(DiskFailure) {
-      return try body()
-    } catch {
-      throw MountFailure("\(error)")
     }
   }
 }

@@ -1,6 +1,6 @@
 package import Core
 internal import Glibc
-internal import Support
+package import Support
 
 /// A directory to mount on or to unmount, by its absolute path without links.
 package struct Mountpoint: Hashable, Sendable {
@@ -24,7 +24,7 @@ package struct Mountpoint: Hashable, Sendable {
     let above = split.map { $0 == 0 ? "/" : String(decoding: bytes[..<$0], as: UTF8.self) } ?? "."
     let directory = try Self.resolve(above)
     let joined = directory == "/" ? "/\(name)" : "\(directory)/\(name)"
-    if try MountTable.current().entry(at: joined) != nil {
+    if MountTable.current().top(at: joined) != nil {
       path = joined
     } else {
       // The last component may be a link to the directory that is meant.
@@ -46,17 +46,16 @@ package struct Mountpoint: Hashable, Sendable {
   }
 
   /// The mount that is there now.
-  package func mount() throws(DiskFailure) -> MountTable.Entry? {
-    try MountTable.current().entry(at: path)
+  package func mount() -> MountTable.Entry? {
+    MountTable.current().top(at: path)
   }
 
   /// Looks at the directory, for at most `patience`; what is in it is looked at only if it is no mount.
   ///
   /// Never call it on a mount that this process serves: a thread that waits for an answer of its own
   /// process can't be killed, and so neither can the process.
-  package func facts(patience: Duration = .seconds(3)) throws(DiskFailure) -> MountpointCheck.Facts
-  {
-    let entry = try mount()
+  package func facts(patience: Duration = .seconds(3)) -> MountpointCheck.Facts {
+    let entry = mount()
     // A thread that a silent file system holds is left behind; it ends with the process.
     let answer = Monitor<MountpointCheck.Facts?>(nil)
     Thread.start("dipper-look") { [path] in

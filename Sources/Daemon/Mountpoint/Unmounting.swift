@@ -42,7 +42,7 @@ package enum Unmounting {
         descriptors: [null, null, null]
       )
       if child.wait() == .exited(0) { return .done }
-      guard try MountTable.current().entry(at: path) != nil else { return .done }
+      guard MountTable.current().top(at: path) != nil else { return .done }
       return isLazy ? .failed("\(path) can't be unmounted by fusermount3") : .busy
     } catch {
       return .failed("\(path) can't be unmounted: \(error)")

@@ -130,6 +130,17 @@ struct ControlSocketTests {
   }
 
   @Test
+  func aDaemonThatEndsLeavesTheSocketOfItsSuccessor() throws {
+    let old = try server(at: "/m") { _, _ in }
+    let new = try server(at: "/m") { _, answer in answer(ControlAnswer(isDone: true)) }
+    defer { new.stop() }
+    old.stop()
+    #expect(
+      client.ask(ControlRequest(.unmount), at: "/m") == .answered(ControlAnswer(isDone: true))
+    )
+  }
+
+  @Test
   func theSocketIsGoneAfterTheEnd() throws {
     let server = try server(at: "/m") { _, _ in }
     server.stop()

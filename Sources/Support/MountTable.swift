@@ -1,9 +1,7 @@
-package import Core
-internal import Support
-
 /// The mounts of this process's namespace, as the kernel lists them.
 ///
-/// Reading the list asks no file system anything, so unlike `stat` it can't hang on a dead one.
+/// Reading the list asks no file system anything: a `stat` of a mountpoint would be answered by the
+/// file system behind it, which may be us, or may hang.
 package struct MountTable: Hashable, Sendable {
   /// One mount.
   package struct Entry: Hashable, Sendable {
@@ -18,19 +16,28 @@ package struct MountTable: Hashable, Sendable {
     /// The user who mounted it, where the file system says (FUSE does).
     package var userID: UInt32?
 
-    /// True if it is one of ours.
-    package var isDipper: Bool { type == MountTable.dipperType }
+    /// Creates an entry.
+    package init(
+      mountpoint: String,
+      device: String,
+      type: String,
+      source: String,
+      userID: UInt32? = nil
+    ) {
+      self.mountpoint = mountpoint
+      self.device = device
+      self.type = type
+      self.source = source
+      self.userID = userID
+    }
   }
-
-  /// The type that our mounts have.
-  package static let dipperType = "fuse.dipper"
 
   /// The mounts, in the order in which they were made.
   package let entries: [Entry]
 
-  /// Reads the kernel's list.
-  package static func current() throws(DiskFailure) -> MountTable {
-    MountTable(try SmallFile.read("/proc/self/mountinfo"))
+  /// Reads the kernel's list; empty if /proc isn't there.
+  package static func current() -> MountTable {
+    MountTable((try? SmallFile.read("/proc/self/mountinfo")) ?? [])
   }
 
   /// Reads a list in the format of `/proc/self/mountinfo`; lines that don't fit are left out.
@@ -53,8 +60,8 @@ package struct MountTable: Hashable, Sendable {
     }
   }
 
-  /// The mount that a path is the root of; the topmost, if there are several.
-  package func entry(at path: String) -> Entry? {
+  /// The mount that one meets at a path; a later one hides an earlier one.
+  package func top(at path: String) -> Entry? {
     entries.last { $0.mountpoint == path }
   }
 
