@@ -106,6 +106,8 @@ package final class ObjectFile: Sendable {
       } else {
         waiting?.served(from: descriptor)
       }
+      // A hit moves the reader on like any read; the answer went out first.
+      if !plan.ahead.isEmpty { object.prefetch(FetchPlan(demand: [], ahead: plan.ahead)) }
     case .waiting(let wait):
       waiting?.waitStarted(wait)
     case .failed(let error):

@@ -70,9 +70,10 @@ extension Download {
       refused(failure)
       outcome = .refused(failure, fallsBack: settings.readsUncached)
     }
+    let now = environment.time.now
     let actions = state.withLock { state in
       if case .failed(let error) = landing, error.kind != .cancelled { state.lastError = error }
-      return outcome.map { state.machine.ended(flight.id, $0) } ?? []
+      return outcome.map { state.machine.ended(flight.id, $0, now: now) } ?? []
     }
     run(actions)
     let (arrived, unit) = flight.takeRest()

@@ -24,12 +24,25 @@ extension DownloadMachine {
     return [.promote(flight.id)]
   }
 
-  /// The bytes that a flight will bring within the limits' patience, as fast as it has been.
+  /// The bytes that a flight will bring within the limits' patience: as fast as it has been, or, until
+  /// that can be told, as fast as others were.
   private func reach(of flight: Flight, now: Instant) -> Int {
     guard let startedAt = flight.startedAt else { return 0 }
-    let elapsed = max(1, (now - startedAt).wholeNanoseconds)
-    let speed = Double(flight.mark - flight.start) / Double(elapsed)
-    return Int(speed * Double(limits.patience.wholeNanoseconds))
+    let patience = Double(limits.patience.wholeNanoseconds)
+    let elapsed = Double(max(1, (now - startedAt).wholeNanoseconds))
+    let speed = Double(flight.mark - flight.start) / elapsed
+    let isTold = elapsed >= patience || usualSpeed == nil
+    return Int(min(Double(size), patience * (isTold ? speed : max(speed, usualSpeed ?? 0))))
+  }
+
+  /// Remembers how fast a flight was that has ended.
+  mutating func learnSpeed(of flight: Flight, now: Instant) {
+    guard let startedAt = flight.startedAt, flight.mark - flight.start >= limits.farAhead else {
+      return
+    }
+    let elapsed = Double(max(1, (now - startedAt).wholeNanoseconds))
+    let speed = Double(flight.mark - flight.start) / elapsed
+    usualSpeed = usualSpeed.map { ($0 + speed) / 2 } ?? speed
   }
 
   /// Decides what a failure of the store means to the waiters that counted on a flight.

@@ -107,6 +107,8 @@ package struct DownloadMachine: Sendable {
   package internal(set) var changed: FetchError?
   let size: Int
   let limits: Limits
+  /// Bytes per nanosecond of the flights that ended lately, each by itself; nil before the first.
+  var usualSpeed: Double?
   private var nextFlight: UInt64 = 0
 
   /// Creates the state of an object of `size` bytes of which a checkpoint lists `recorded`.
@@ -187,9 +189,10 @@ package struct DownloadMachine: Sendable {
   }
 
   /// A flight is over.
-  package mutating func ended(_ id: FlightID, _ outcome: Outcome) -> [Action] {
+  package mutating func ended(_ id: FlightID, _ outcome: Outcome, now: Instant) -> [Action] {
     guard let index = index(of: id) else { return [] }
     let flight = flights.remove(at: index)
+    learnSpeed(of: flight, now: now)
     switch outcome {
     case .finished:
       guard !flight.remaining.isEmpty else { return [] }

@@ -72,6 +72,19 @@ import Testing
     #expect(mount.store.calls.map(\.operation) == [.getObject])
   }
 
+  @Test func readsThatHitMoveThePrefetchOnLikeOthers() async throws {
+    let mount = try TestMount()
+    mount.store.place(ObjectKey("big"), .words(size: 64 * mebi))
+    let handle = try await mount.open(try await mount.node("big"))
+    mount.store.forgetCalls()
+    for offset in stride(from: 0, to: 64 * mebi, by: 512 * kibi) {
+      _ = try await mount.read(handle, ByteRange(offset: offset, count: 512 * kibi))
+    }
+    let requests = mount.store.calls.of(.getObject)
+    #expect(requests.count < 20, "one for each part, and a few small ones at the start")
+    #expect(requests.contains { $0.range?.count == 8 * mebi })
+  }
+
   @Test func r2ClosingAbandonsWhatWasFetchedAhead() async throws {
     let mount = try TestMount()
     mount.store.place(ObjectKey("big"), .words(size: 64 * mebi))

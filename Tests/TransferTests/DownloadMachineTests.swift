@@ -93,7 +93,7 @@ private let start = Instant(nanoseconds: 0)
       now: start
     )
     let error = StoreError(.accessDenied, .getObject, message: "no")
-    let actions = machine.ended(machine.flights[0].id, .failed(error))
+    let actions = machine.ended(machine.flights[0].id, .failed(error), now: start)
     #expect(actions == [.fail(WaitID(1), .store(error))])
     #expect(machine.advanced(machine.flights[0].id, to: 200)?.served == [WaitID(2)])
   }
@@ -104,9 +104,9 @@ private let start = Instant(nanoseconds: 0)
     let plan = FetchPlan(demand: [ByteRange(0, 100)])
     _ = machine.requested(by: WaitID(1), ByteRange(0, 100), plan: plan, now: start)
     let error = StoreError(.unreachable, .getObject, message: "reset")
-    let again = machine.ended(machine.flights[0].id, .failed(error))
+    let again = machine.ended(machine.flights[0].id, .failed(error), now: start)
     #expect(starts(again) == [ByteRange(0, 1000)])
-    let actions = machine.ended(machine.flights[0].id, .failed(error))
+    let actions = machine.ended(machine.flights[0].id, .failed(error), now: start)
     #expect(actions == [.fail(WaitID(1), .store(error))])
   }
 
@@ -117,7 +117,7 @@ private let start = Instant(nanoseconds: 0)
     _ = machine.advanced(machine.flights[0].id, to: 50)
     let error = StoreError(.preconditionFailed, .getObject, message: "changed")
     let second = machine.flights[1].id
-    let actions = machine.ended(machine.flights[0].id, .failed(error))
+    let actions = machine.ended(machine.flights[0].id, .failed(error), now: start)
     #expect(actions == [.cancel(second), .fail(WaitID(1), .changed(error))])
     let here = machine.requested(by: WaitID(2), ByteRange(0, 50), plan: plan, now: start)
     #expect(here == [.serve(WaitID(2))])
@@ -190,7 +190,8 @@ private let start = Instant(nanoseconds: 0)
         actions = machine.ended(
           flight.id,
           flight.remaining.isEmpty
-            ? .finished : .failed(StoreError(kind, .getObject, message: "seeded"))
+            ? .finished : .failed(StoreError(kind, .getObject, message: "seeded")),
+          now: start
         )
       case 8:
         guard let id = waiting.randomElement(using: &random) else { continue }

@@ -47,8 +47,11 @@ package struct PrefetchPolicy: Sendable {
   /// The smallest request, and the block that lone reads are aligned to: 128 KiB.
   package static let unitMin = 128 << 10
 
-  /// The kernel has at most this much readahead outstanding, so reads may be as far out of order.
-  private static let reorderMax = 4 << 20
+  /// Reads of one stream may be this far out of order.
+  ///
+  /// 8 MiB: the kernel asks for a window of 4 MiB while the reader is still in the one before, in
+  /// pieces that several threads pick up.
+  private static let reorderMax = 8 << 20
   /// A stream must have come this far before anything is fetched ahead of it: random reads of 4 KiB
   /// that happen to be neighbours don't.
   private static let proofMin = 64 << 10
