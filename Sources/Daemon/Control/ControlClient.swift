@@ -1,6 +1,6 @@
 internal import Core
 internal import Glibc
-internal import Support
+package import Support
 
 /// The asking end of the control sockets.
 package struct ControlClient: Sendable {

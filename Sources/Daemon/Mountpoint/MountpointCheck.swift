@@ -1,3 +1,5 @@
+package import Support
+
 /// Decides whether a directory can be mounted on, from what is known of it.
 package enum MountpointCheck {
   /// What is known of a mountpoint.
