@@ -94,7 +94,7 @@ class Stage:
         self.options = options
         self.server = options.server
         self.bucket = Bucket(self.server, SERVERS[self.server])
-        self.directory = tempfile.mkdtemp(prefix="dipper-bench-")
+        self.directory = tempfile.mkdtemp(prefix="dipper-bench-", dir=options.directory)
         self.made = []
 
     def mount(self, endpoint=None, cache=None, options=()):
@@ -269,6 +269,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--streams", type=int, default=8)
     parser.add_argument("--server", default="seaweedfs")
+    parser.add_argument("--directory", help="where mounts and caches go; /dev/shm takes the disk out of the figures")
     stage = Stage(parser.parse_args())
     try:
         works[stage.options.work](stage)

@@ -99,7 +99,8 @@ class Mount:
         return command + self.options
 
     def try_start(self, timeout=60):
-        os.makedirs(self.path, exist_ok=True)
+        if not is_mounted(self.path):  # a dead mount's directory can't even be looked at
+            os.makedirs(self.path, exist_ok=True)
         return run(self.command(), timeout=timeout, environment=self.environment, user=self.user)
 
     def start(self):
