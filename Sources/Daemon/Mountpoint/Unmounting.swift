@@ -18,12 +18,14 @@ package enum Unmounting {
   ///
   /// - Parameters:
   ///   - path: the mountpoint, as the kernel spells it.
-  ///   - isLazy: true to take it out of the tree at once, even if something uses it.
+  ///   - isLazy: true to take it out of the tree at once, even if something uses it, and to end what
+  ///     waits in it (as an ordinary user, only the former).
   /// - Returns: how it went.
   package static func unmount(_ path: String, isLazy: Bool) -> Outcome {
     if geteuid() == 0 {
       // Not following links, so that nobody can lead root elsewhere.
-      let flags = Int32(UMOUNT_NOFOLLOW) | (isLazy ? Int32(MNT_DETACH) : 0)
+      // Forced, the kernel ends what waits for an answer, also of a daemon that can't die for that.
+      let flags = Int32(UMOUNT_NOFOLLOW) | (isLazy ? Int32(MNT_DETACH) | Int32(MNT_FORCE) : 0)
       if umount2(path, flags) == 0 { return .done }
       let number = errno
       return number == EBUSY
