@@ -66,6 +66,8 @@ final class GetReceiver: HTTPReceiver {
     let (verdict, done) = state.withLock { ($0.verdict, $0.deliveredCount) }
     switch verdict {
     case .take:
+      // What arrived counts, also if nobody wants it any more.
+      metrics.received(body.byteCount)
       try hand(body, alreadyDone: done)
     case .readError:
       let isFull = state.withLock {
@@ -92,7 +94,6 @@ final class GetReceiver: HTTPReceiver {
         state.deliveredCount += wanted
         state.lastProgress = now
       }
-      metrics.received(wanted)
     }
     guard wanted < body.byteCount else { return }
     state.withLock { $0.hasExcess = true }
