@@ -50,7 +50,7 @@ struct ListCommand {
     guard let last = prefix.last, last != slash else { return prefix }
     let directory = prefix + [slash]
     var isDirectory = false
-    try await bucket.list(directory, retryCountMax: invocation.number(.maxRetries)) { page in
+    try await bucket.list(directory, retryCountMax: invocation.number(.maxRetries) ?? 3) { page in
       isDirectory = !page.isEmpty
       // An empty page may come before one that isn't.
       return !isDirectory
@@ -64,7 +64,7 @@ struct ListCommand {
     try await bucket.list(
       prefix,
       isRecursive: isRecursive,
-      retryCountMax: invocation.number(.maxRetries)
+      retryCountMax: invocation.number(.maxRetries) ?? 3
     ) { page in
       count += page.count
       isCut = !Console.write(page.flatMap(line))

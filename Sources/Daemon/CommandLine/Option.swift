@@ -52,6 +52,15 @@ package struct Option: Sendable {
         default: "8 MiB"
       )
     }
+    if name == .maxRetries, command == .mount {
+      return Option(
+        .maxRetries,
+        .count,
+        in: .transfer,
+        "retries of each request; 0 turns retrying off",
+        default: "as many as --deadline leaves time for"
+      )
+    }
     return table[name] ?? Option(name, in: .output, "")
   }
 

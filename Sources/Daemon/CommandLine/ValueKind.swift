@@ -1,0 +1,119 @@
+/// What an option takes.
+package enum ValueKind: Hashable, Sendable {
+  /// Nothing: it is there or it isn't.
+  case flag
+  /// Any text that is not empty; shown by this word in the help.
+  case text(String)
+  /// The address of a service.
+  case url
+  /// A size in bytes.
+  case size
+  /// Bytes per second.
+  case rate
+  /// Seconds, with or without a fraction.
+  case seconds
+  /// A whole number, possibly negative.
+  case count
+  /// A user or group id.
+  case identifier
+  /// Permission bits in octal.
+  case mode
+  /// One of these words.
+  case choice([String])
+
+  /// The word that stands for the value in the help; nil for a flag.
+  package var placeholder: String? {
+    switch self {
+    case .flag: nil
+    case .text(let word): word
+    case .url: "URL"
+    case .size: "SIZE"
+    case .rate: "RATE"
+    case .seconds: "SECONDS"
+    case .count: "N"
+    case .identifier: "ID"
+    case .mode: "MODE"
+    case .choice(let words):
+      // As long as it doesn't push the column away; the summary has the words otherwise.
+      words.count == 2 ? words.joined(separator: "|") : "WORD"
+    }
+  }
+
+  /// What the value must look like, to end the sentence "--x needs ...".
+  package var expectation: String {
+    switch self {
+    case .flag: "no value"
+    case .text(let word): "a value (\(word))"
+    case .url: "an address, such as http://127.0.0.1:9000"
+    case .size: "a size, such as 20M (whole numbers with K, M, G or T)"
+    case .rate: "a rate in bytes per second, such as 50M"
+    case .seconds: "a number of seconds, such as 60 or 0.5"
+    case .count: "a whole number"
+    case .identifier: "a numeric user or group id, 0 to 4294967294"
+    case .mode: "an octal mode, such as 644"
+    case .choice(let words): "one of \(words.joined(separator: ", "))"
+    }
+  }
+}
+
+/// An option's value after it has been read.
+package enum OptionValue: Hashable, Sendable {
+  /// The option was given.
+  case flag
+  /// Text as it was given.
+  case text(String)
+  /// A size, rate, count, id or mode.
+  case number(Int)
+  /// A time.
+  case duration(Duration)
+}
+
+extension ValueKind {
+  /// Returns the value that `text` names, or nil if it is not one of this kind.
+  package func parse(_ text: String) -> OptionValue? {
+    switch self {
+    case .flag: text.isEmpty ? .flag : nil
+    case .text: text.isEmpty ? nil : .text(text)
+    case .url: Self.isAddress(text) ? .text(text) : nil
+    case .size: ByteSize.parse(text).map { .number($0) }
+    case .rate: ByteSize.parseRate(text).flatMap { $0 > 0 ? .number($0) : nil }
+    case .seconds: Self.parseSeconds(text).map { .duration($0) }
+    case .count: Int(text).map { .number($0) }
+    case .identifier: UInt32(text).flatMap { $0 < .max ? .number(Int($0)) : nil }
+    case .mode: Self.parseMode(text).map { .number($0) }
+    case .choice(let words): words.contains(text) ? .text(text) : nil
+    }
+  }
+
+  /// Something with a host; what else is wrong with it the store's client says.
+  private static func isAddress(_ text: String) -> Bool {
+    let (scheme, rest) = text.splitOnce(":")
+    let isBare = !text.contains("://")
+    let host = isBare ? text[...] : rest?.dropFirst(2)[...] ?? ""
+    guard isBare || scheme == "http" || scheme == "https", let first = host.first else {
+      return false
+    }
+    return first != "/"
+      && text.unicodeScalars.allSatisfy {
+        $0.value > 0x20 && $0.value < 0x7F && !"\"<>\\^`{|}".unicodeScalars.contains($0)
+      }
+  }
+
+  private static func parseMode(_ text: String) -> Int? {
+    let digits = text.hasPrefix("0o") ? text.dropFirst(2) : text[...]
+    guard let mode = Int(digits, radix: 8), (0...0o7777).contains(mode),
+      digits.first != "+", digits.first != "-"
+    else { return nil }
+    return mode
+  }
+
+  /// Whole seconds or a decimal fraction, up to ten years.
+  private static func parseSeconds(_ text: String) -> Duration? {
+    let bare = text.hasSuffix("s") ? text.dropLast() : text[...]
+    guard let first = bare.first, first.isASCII, first.isNumber,
+      bare.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }),
+      let seconds = Double(String(bare)), seconds <= 315_360_000
+    else { return nil }
+    return .milliseconds(Int64((seconds * 1000).rounded()))
+  }
+}
