@@ -13,7 +13,7 @@ package enum CacheError: Error, Hashable, Sendable, CustomStringConvertible {
     switch self {
     case .refused(let sentence): sentence
     case .held(let directory, let holder):
-      "the cache \(directory) is in use by \(holder)"
+      "the cache \(directory) is in use by \(holder); give this mount another --cache-dir"
     case .disk(let failure): "the cache can't be used: \(failure)"
     }
   }

@@ -1,6 +1,7 @@
 """Fixtures of the end-to-end tests: real servers, a real kernel mount, the built program."""
 
 import contextlib
+import errno
 import itertools
 import json
 import os
@@ -124,7 +125,16 @@ class Mount:
         pid = self.pid
         os.kill(pid, signal.SIGKILL)
         wait_for(lambda: not alive(pid), "the daemon to die")
+        # The kernel lets go of the mount when the last of its threads is gone, a moment later.
+        wait_for(self.is_disconnected, "the mount to be dead")
         return pid
+
+    def is_disconnected(self):
+        try:
+            os.statvfs(self.path)
+        except OSError as failure:
+            return failure.errno == errno.ENOTCONN
+        return False
 
     def stop(self):
         return run([DIPPER, "unmount", self.path], timeout=60)

@@ -219,6 +219,17 @@ def test_O6_two_daemons_do_not_share_a_cache(strict_bucket, mounts, tmp_path):
     assert first.read("f") == b"x"
 
 
+def test_a_dead_mount_that_the_kernel_remembers_is_cleared_by_the_next(strict_bucket, mounts):
+    """With attributes that the kernel still believes, as after any `ls` with the default lifetime."""
+    strict_bucket.put("d/f", b"x")
+    mount = mounts(strict_bucket.url, strict_bucket.endpoint, options=["--metadata-ttl", "60"]).start()
+    assert os.listdir(mount / "d") == ["f"]
+    os.stat(mount.path)
+    mount.kill()
+    mount.start()
+    assert mount.read("d/f") == b"x"
+
+
 def test_a_stale_mount_is_recognised_and_cleared(strict_bucket, mounts):
     strict_bucket.put("f", b"x")
     mount = mounts(strict_bucket.url, strict_bucket.endpoint).start()

@@ -51,7 +51,7 @@ package enum StatusText {
       ),
       (
         "received",
-        "\(ByteSize.describe(counters.bytesReceived)), from the cache "
+        "\(ByteSize.describe(counters.bytesReceived)), read without waiting "
           + "\(ByteSize.describe(counters.cacheHitBytes))\(share)"
       ),
       (

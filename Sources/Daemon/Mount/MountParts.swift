@@ -71,7 +71,11 @@ struct MountParts: Sendable {
         metrics: metrics,
         log: log
       )
-      try await bucket.probe(deadline: settings.deadline, retryCountMax: settings.retryCountMax)
+      // A mistyped endpoint is told within seconds; what fails later may take until the deadline.
+      try await bucket.probe(
+        deadline: settings.deadline,
+        retryCountMax: settings.retryCountMax ?? 5
+      )
       return bucket
     } catch {
       throw MountFailure("\(name(settings.url)) can't be mounted: \(error.description)")

@@ -73,7 +73,11 @@ package struct Mountpoint: Hashable, Sendable {
 
   private static func look(at path: String, isMount: Bool) -> MountpointCheck.Facts {
     var status = stat()
-    guard stat(path, &status) == 0 else {
+    // The kernel answers `stat` of a mount from what it remembers, also when its daemon is dead;
+    // `statvfs` always asks the daemon.
+    var statistics = statvfs()
+    guard stat(path, &status) == 0, !isMount || statvfs(path, &statistics) == 0 || errno == EACCES
+    else {
       let number = errno
       switch number {
       case ENOENT: return MountpointCheck.Facts(kind: .missing)
