@@ -223,7 +223,8 @@ def test_eight_readers_share_what_is_fetched(weather_mount, proxy, strict_bucket
     mount = weather_mount().start()
     readers = [subprocess.Popen(["sha256sum", mount / "f"], stdout=subprocess.PIPE, text=True) for _ in range(8)]
     assert {r.communicate(timeout=100)[0][:64] for r in readers} == {sha256(data)}
-    assert proxy.body_bytes("/f") < 1.1 * len(data)
+    # Once for all, and what was on its way when a request was cut short for a reader far ahead.
+    assert proxy.body_bytes("/f") < 2 * len(data)
 
 
 def test_N3_inode_numbers_survive_a_remount(mounted):
