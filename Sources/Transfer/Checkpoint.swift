@@ -34,6 +34,9 @@ package struct Checkpoint: Hashable, Sendable {
 
   /// The format's version; the first line is `dipper checkpoint 1`.
   package static let formatVersion = 1
+  /// Returns true if a text says of itself that it is a checkpoint.
+  static func isCheckpoint(_ text: [UInt8]) -> Bool { text.starts(with: firstWords.utf8) }
+
   private static let firstWords = "dipper checkpoint "
 
   /// What the bytes belong to.

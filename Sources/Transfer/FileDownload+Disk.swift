@@ -8,23 +8,69 @@ extension FileDownload {
     try await environment.disk.run(body)
   }
 
-  /// Checks what can be checked before anything is touched, and takes the lock.
-  func prepare() throws(FileDownloadError) -> LockFile {
+  /// Checks what can be checked before anything is touched, and takes the locks: of the target and,
+  /// if it is elsewhere, of the checkpoint.
+  func prepare() throws(FileDownloadError) -> [LockFile] {
     do {
-      if try Disk.status(of: request.target)?.kind == .directory {
-        throw FileDownloadError.invalid("the target \(request.target) is a directory")
-      }
+      try checkPaths()
       guard request.partSize > 0 else {
         throw FileDownloadError.invalid("the part size must be positive")
       }
-      let lock = try LockFile.acquire(
-        checkpointPath + ".lock",
-        holder: "a download to \(request.target)"
-      )
+      let holder = "a download to \(request.target)"
+      var locks = [try LockFile.acquire(request.usualCheckpoint + ".lock", holder: holder)]
+      if checkpointPath != request.usualCheckpoint {
+        locks.append(try LockFile.acquire(checkpointPath + ".lock", holder: holder))
+      }
+      try refuseForeignFiles()
       if request.forcesRestart { try discard() }
-      return lock
+      return locks
     } catch {
       throw FileDownloadError(error, path: checkpointPath)
+    }
+  }
+
+  /// Refuses targets that can't be replaced by a file, and paths that would overwrite each other.
+  private func checkPaths() throws {
+    switch try Disk.status(of: request.target)?.kind {
+    case .directory:
+      throw FileDownloadError.invalid("the target \(request.target) is a directory")
+    case .symbolicLink:
+      throw FileDownloadError.invalid(
+        "the target \(request.target) is a symbolic link; name the file that it leads to"
+      )
+    case .other:
+      throw FileDownloadError.invalid(
+        "the target \(request.target) is not a regular file; '-' writes to standard output"
+      )
+    case .file, nil:
+      break
+    }
+    let paths = [request.target, request.temporaryPath, checkpointPath]
+    var identities = Set<[UInt64]>()
+    for path in paths {
+      guard let identity = try Disk.status(of: path)?.identity else { continue }
+      guard identities.insert(identity).inserted else {
+        throw FileDownloadError.invalid("\(path) is named for two purposes; give each its own file")
+      }
+    }
+    guard Set(paths).count == paths.count else {
+      throw FileDownloadError.invalid(
+        "the target, the temporary file and the checkpoint must be three different files"
+      )
+    }
+  }
+
+  /// Refuses files of the user's that were named as a checkpoint or as the temporary file of an earlier
+  /// try: they would be written over or removed.
+  private func refuseForeignFiles() throws {
+    let text = request.keepsCheckpoint ? try PartFile.checkpointText(at: checkpointPath) : nil
+    if request.checkpoint == checkpointPath, let text, !text.isEmpty,
+      !Checkpoint.isCheckpoint(text)
+    {
+      throw FileDownloadError.invalid("\(checkpointPath) is there and is not a checkpoint")
+    }
+    if request.temporary != nil, text.map(Checkpoint.isCheckpoint) != true {
+      try refuseForeignTemporary()
     }
   }
 
@@ -93,6 +139,11 @@ extension FileDownload {
         throw FileDownloadError.wrongChecksum(expected: expected, actual: actual)
       }
       try file.truncate(to: metadata.size)
+      guard try file.isInPlace() else {
+        throw FileDownloadError.invalid(
+          "\(request.temporaryPath) was replaced while it was filled; nothing was put in the target's place"
+        )
+      }
       let old = try Disk.status(of: request.target)
       let permissions = old?.kind == .file ? old?.permissions : nil
       try Disk.setPermissions(

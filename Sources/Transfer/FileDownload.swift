@@ -33,7 +33,7 @@ package struct FileDownload: Sendable {
 
   /// Where the checkpoint lies.
   package var checkpointPath: String {
-    guard let path = request.checkpoint else { return request.target + ".dipper-checkpoint" }
+    guard let path = request.checkpoint else { return request.usualCheckpoint }
     guard (try? Disk.status(of: path))?.kind == .directory else { return path }
     let name = "\(request.storeName)\0\(request.target)\0"
     let digest = SHA256.digest(of: Array(name.utf8) + request.key.bytes)
@@ -46,9 +46,9 @@ package struct FileDownload: Sendable {
   /// - Throws: `FileDownloadError`; after all but `.wrongChecksum` the same request goes on where this one
   ///   stopped. An existing target is as it was.
   package func run() async throws(FileDownloadError) -> ObjectMetadata {
-    let lock = try await onDisk { () throws(FileDownloadError) in try prepare() }
+    let locks = try await onDisk { () throws(FileDownloadError) in try prepare() }
     // However it ends: the kernel's lock goes with the object, and a name without it is litter.
-    defer { try? lock.removeFile() }
+    defer { for lock in locks { try? lock.removeFile() } }
     let metadata = try await runLocked()
     report(.finished(path: request.target))
     return metadata
@@ -83,9 +83,9 @@ package struct FileDownload: Sendable {
   /// Gives an earlier try of the request up: removes its bytes and its checkpoint.
   package func abort() async throws(FileDownloadError) {
     try await onDisk { () throws(FileDownloadError) in
-      let lock = try prepare()
+      let locks = try prepare()
+      defer { for lock in locks { try? lock.removeFile() } }
       try discard()
-      try? lock.removeFile()
     }
   }
 

@@ -52,6 +52,9 @@ package struct FileDownloadRequest: Hashable, Sendable {
     return task
   }
 
+  /// Where the checkpoint lies unless another place was named; the target's lock is always beside it.
+  package var usualCheckpoint: String { target + ".dipper-checkpoint" }
+
   /// Where the bytes are gathered.
   package var temporaryPath: String { temporary ?? target + ".dipper-part" }
 }

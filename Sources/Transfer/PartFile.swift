@@ -127,6 +127,11 @@ package final class PartFile: Sendable {
     }
   }
 
+  /// Returns true if the data's name still leads to the file that is filled.
+  package func isInPlace() throws(DiskFailure) -> Bool {
+    try Disk.status(of: paths.data)?.identity == data.status().identity
+  }
+
   /// The data file, for reading at the object's own offsets.
   package var descriptor: Int32 { data.number }
 

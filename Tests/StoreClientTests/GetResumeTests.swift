@@ -47,6 +47,29 @@ import Testing
     #expect(bench.client.requests.count == 1)
   }
 
+  @Test func aVersionWithoutATagIsToldByItsTime() async throws {
+    var answer = object.part(0..<1000)
+    answer.fields["ETag"] = nil
+    answer.fields["Last-Modified"] = "Mon, 02 Nov 2026 08:00:00 GMT"
+    let time = CalendarTime(year: 2026, month: 11, day: 2, hour: 8, minute: 0, second: 0).timestamp
+    for (lastModified, isSame) in [(time, true), (Timestamp(seconds: time.seconds - 10), false)] {
+      let bench = try Bench([answer])
+      let sink = CollectingSink()
+      let version = ObjectVersion(
+        key: object.key,
+        etag: nil,
+        size: 1000,
+        lastModified: lastModified
+      )
+      let request = GetRequest(version: version, range: ByteRange(0, 1000))
+      let error = await Bench.failure { () throws(StoreError) in
+        try await bench.store.get(request, into: sink, context: bench.context())
+      }
+      #expect(error?.kind == (isSame ? nil : .preconditionFailed))
+      #expect(sink.bytes == (isSame ? object.bytes : []))
+    }
+  }
+
   @Test func resumedReadHoldsOnToTheFirstAnswersVersion() async throws {
     let bench = try Bench([
       object.part(0..<1000).cut(after: 10), object.part(10..<1000, etag: "\"v2\""),

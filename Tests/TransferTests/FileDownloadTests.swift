@@ -1,5 +1,6 @@
 import Core
 import Crypto
+import Glibc
 import Simulation
 import Support
 import Testing
@@ -211,6 +212,68 @@ private let mebibyte = 1 << 20
     #expect(try bench.directory.bytes(of: "mine") == [9])
   }
 
+  @Test(arguments: ["run", "restart", "abort"])
+  func aUsersFileIsNotTakenForAnEarlierTrys(how: String) async throws {
+    for named in ["checkpoint", "temporary"] {
+      let bench = try Workbench(size: 1000)
+      try bench.directory.write(Array("my own words".utf8), to: "mine")
+      var request = request(bench)
+      if named == "checkpoint" {
+        request.checkpoint = bench.directory.file("mine")
+      } else {
+        request.temporary = bench.directory.file("mine")
+      }
+      request.forcesRestart = how == "restart"
+      let download = download(bench, request)
+      let error = how == "abort" ? await abortOutcome(of: download) : await outcome(of: download)
+      guard case .invalid = error else {
+        Issue.record("the \(named) was taken: \(String(describing: error))")
+        continue
+      }
+      #expect(try bench.directory.bytes(of: "mine") == Array("my own words".utf8))
+    }
+  }
+
+  @Test func onePathForTwoPurposesIsRefused() async throws {
+    let bench = try Workbench(size: 1000)
+    for (checkpoint, temporary) in [("target", nil), ("same", "same"), (nil, "target")] {
+      var request = request(bench)
+      request.checkpoint = checkpoint.map(bench.directory.file)
+      request.temporary = temporary.map(bench.directory.file)
+      guard case .invalid = await outcome(of: download(bench, request)) else {
+        Issue.record("\(checkpoint ?? "-") and \(temporary ?? "-") were taken")
+        continue
+      }
+    }
+  }
+
+  @Test func aLinkIsNotReplaced() async throws {
+    let bench = try Workbench(size: 1000)
+    try bench.directory.write([9], to: "real")
+    try #require(symlink(bench.directory.file("real"), bench.directory.file("target")) == 0)
+    guard case .invalid = await outcome(of: download(bench, request(bench))) else {
+      Issue.record("the link was replaced")
+      return
+    }
+    #expect(try Disk.status(of: bench.directory.file("target"))?.kind == .symbolicLink)
+  }
+
+  @Test func oneTargetIsNotFilledTwiceAtATimeWhateverTheCheckpoint() async throws {
+    let bench = try Workbench(size: 1000)
+    let lock = try LockFile.acquire(
+      bench.directory.file("target") + ".dipper-checkpoint.lock",
+      holder: "another download"
+    )
+    var request = request(bench)
+    request.checkpoint = bench.directory.file("elsewhere")
+    guard case .held(_, let holder) = await outcome(of: download(bench, request)) else {
+      Issue.record("two downloads fill one target")
+      return
+    }
+    #expect(holder.contains("another download"))
+    try lock.removeFile()
+  }
+
   @Test func abortingLeavesNothing() async throws {
     let bench = try Workbench(size: 2 * mebibyte)
     bench.faults.add(Fault(.fail(.accessDenied), operation: .getObject, callNumber: 2))
@@ -251,6 +314,15 @@ private let mebibyte = 1 << 20
 private func outcome(of download: FileDownload) async -> FileDownloadError? {
   do throws(FileDownloadError) {
     _ = try await download.run()
+    return nil
+  } catch {
+    return error
+  }
+}
+
+private func abortOutcome(of download: FileDownload) async -> FileDownloadError? {
+  do throws(FileDownloadError) {
+    try await download.abort()
     return nil
   } catch {
     return error

@@ -163,6 +163,8 @@ package struct GetRequest: Hashable, Sendable {
   package var versionID: String?
   /// The object's size, to check the answer's total against; nil if unknown.
   package var objectSize: Int?
+  /// When the version was last modified: what tells it from others if it has no tag.
+  package var lastModified: Timestamp?
 
   /// Creates a request.
   package init(
@@ -189,6 +191,7 @@ package struct GetRequest: Hashable, Sendable {
       versionID: version.versionID,
       objectSize: version.size
     )
+    if version.etag == nil { lastModified = version.lastModified }
   }
 }
 

@@ -14,6 +14,10 @@ enum MountPreparation {
     report: StartReport
   ) throws(MountFailure) -> Mountpoint {
     try checkDevice()
+    guard !settings.mountpoint.utf8.contains(UInt8(ascii: "\n")) else {
+      // The daemon reports to its starter line by line.
+      throw MountFailure("a mountpoint can't have a line break in its name; rename the directory")
+    }
     let mountpoint: Mountpoint
     do throws(DiskFailure) {
       mountpoint = try Mountpoint(settings.mountpoint)

@@ -18,6 +18,7 @@ struct GetProgress: Sendable {
     self.request = request
     etag = request.ifMatch
     size = request.objectSize
+    lastModified = request.lastModified
   }
 
   /// True if the sink has all bytes.
