@@ -35,7 +35,20 @@ package final class ObjectFile: Sendable {
   private struct State {
     var policy: PrefetchPolicy
     var object: (any CachedObject)?
+    var refusal: Refusal?
   }
+
+  /// A read that has just waited for its whole patience in vain.
+  private struct Refusal: Sendable {
+    let range: ByteRange
+    let error: FileError
+  }
+
+  /// How long a refusal stands.
+  ///
+  /// When a read ahead fails, the kernel asks for the same bytes once more before it tells the program,
+  /// which would double the wait. A program that tries again does so later than this.
+  private static let refusalSpan = Duration.milliseconds(500)
 
   /// The version whose bytes this is.
   package let version: ObjectVersion
@@ -62,6 +75,10 @@ package final class ObjectFile: Sendable {
     let wanted = range.clamped(to: ByteRange(0, version.size))
     guard !wanted.isEmpty else {
       reply.succeed(.bytes([]))
+      return
+    }
+    if let refusal = state.withLock({ $0.refusal }), refusal.range.overlaps(wanted) {
+      reply.fail(refusal.error)
       return
     }
     let object: any CachedObject
@@ -95,7 +112,12 @@ package final class ObjectFile: Sendable {
     let start = object.read(range, plan: plan) {
       // Asked for once, and only if there is something to wait for.
       let pending = PendingRead(range, of: object)
-      if let reply = slot.take() { pending.park(reply, environment: environment, observer) }
+      if let reply = slot.take() {
+        pending.park(reply, environment: environment) { [weak self, observer] error in
+          self?.refused(range, error)
+          observer.readFailed(error)
+        }
+      }
       waiting = pending
       return pending
     }
@@ -118,6 +140,15 @@ package final class ObjectFile: Sendable {
       } else {
         waiting?.failed(error)
       }
+    }
+  }
+
+  /// Remembers a wait in vain for the kernel's second question.
+  private func refused(_ range: ByteRange, _ error: FileError) {
+    guard error.code == .timedOut else { return }
+    state.withLock { $0.refusal = Refusal(range: range, error: error) }
+    _ = environment.timers.schedule(after: Self.refusalSpan) { [weak self] in
+      self?.state.withLock { $0.refusal = nil }
     }
   }
 

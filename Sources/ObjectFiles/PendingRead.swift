@@ -23,7 +23,7 @@ final class PendingRead: ReadWaiter {
   func park(
     _ reply: consuming Reply<DataAnswer>,
     environment: ObjectFile.Environment,
-    _ observer: any ReadObserver
+    onFailure: @escaping @Sendable (FileError) -> Void
   ) {
     let (key, range, patience) = (object.version.key, range, environment.patience)
     let waiting = WaitingReply(
@@ -36,7 +36,7 @@ final class PendingRead: ReadWaiter {
           "bytes \(range) of \"\(key)\" did not arrive within \(patience)"
         )
       },
-      onFailure: { observer.readFailed($0) }
+      onFailure: onFailure
     )
     state.withLock { $0.reply = waiting }
     waiting.whenGivenUp { [weak self] in self?.giveUp() }
