@@ -146,24 +146,6 @@ import Testing
     gate.open()
   }
 
-  @Test func r5TheKernelsSecondQuestionIsNotASecondWait() async throws {
-    var options = FilesystemOptions()
-    options.deadline = .seconds(1)
-    let mount = try TestMount(options: options)
-    mount.place("f", "text")
-    _ = try await mount.names()
-    let handle = try await mount.open(try await mount.node("f"))
-    let gate = Gate()
-    mount.store.hook = { _, moment in if moment == .request { await gate.wait() } }
-    let first = mount.startRead(handle, ByteRange(0, 4))
-    #expect(try await first.failure().code == .timedOut)
-    let begin = SystemClock().now
-    let second = mount.startRead(handle, ByteRange(0, 4))
-    #expect(try await second.failure().code == .timedOut)
-    #expect(SystemClock().now - begin < .milliseconds(900), "it waited again")
-    gate.open()
-  }
-
   @Test func r5EveryOperationEndsByItsDeadline() async throws {
     var options = FilesystemOptions()
     options.deadline = .seconds(1)
