@@ -4,6 +4,14 @@ internal import Support
 
 /// The terminal, or what stands in its place.
 enum Console {
+  /// Set once standard output could not be written, which has been said then.
+  private static let hasFailed = Lock(false)
+
+  /// The exit code of a command that ends with `code`: output that was lost is a failure too.
+  static func exitCode(_ code: ExitCode) -> ExitCode {
+    code == .done && hasFailed.withLock { $0 } ? .failed : code
+  }
+
   /// Writes text to standard output.
   ///
   /// - Returns: false if nobody reads it any more.
@@ -30,13 +38,24 @@ enum Console {
   /// The columns of the terminal that standard error is; nil if it is none.
   static var progressWidth: Int? { Terminal.width(of: STDERR_FILENO) }
 
+  private static func lost(_ reason: String) {
+    let isFirst = hasFailed.withLock { hasFailed in
+      defer { hasFailed = true }
+      return !hasFailed
+    }
+    if isFirst { complain("standard output can't be written: \(reason)") }
+  }
+
   @discardableResult
   private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
       if count < 0 {
-        if errno == EINTR { continue }
+        let number = errno
+        if number == EINTR { continue }
+        // Whoever closes a pipe has seen enough; a full disk is another matter.
+        if descriptor == STDOUT_FILENO, number != EPIPE { lost(errnoDescription(number)) }
         return false
       }
       rest = rest.dropFirst(count)

@@ -22,8 +22,10 @@ struct DipperCommand {
     case .version: Console.write("dipper \(Release.version)\n")
     case .nothing: break
     case .run(let invocation):
-      Thread.exitProcess(Program(invocation, arguments: arguments, report: report).run().rawValue)
+      let code = Program(invocation, arguments: arguments, report: report).run()
+      Thread.exitProcess(Console.exitCode(code).rawValue)
     }
+    Thread.exitProcess(Console.exitCode(.done).rawValue)
   }
 
   /// The arguments as bytes: `CommandLine.arguments` repairs what is not UTF-8, and a key need not be.

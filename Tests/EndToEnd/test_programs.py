@@ -73,6 +73,15 @@ def test_ls(bucket):
     assert missing.returncode == 1 and "no-such-bucket-x" in one_sentence(missing.stderr)
 
 
+def test_output_that_is_lost_is_a_failure(bucket):
+    bucket.put("f", b"x" * 100000)
+    for command in (["ls", bucket.url], ["get", bucket.url + "/f", "-"], ["--help"], ["status"], ["--version"]):
+        options = ["--endpoint", bucket.endpoint] if command[0] in ("ls", "get") else []
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([DIPPER] + command + options, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        assert result.returncode == 1 and "No space left" in one_sentence(result.stderr), (command, result)
+
+
 def test_the_local_store_is_mounted(mounts, tmp_path):
     source = tmp_path / "bucket"
     (source / "sub").mkdir(parents=True)
