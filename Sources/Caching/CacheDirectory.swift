@@ -77,7 +77,10 @@ final class CacheDirectory: Sendable {
   ///
   /// - Throws: `DiskFailure` also if another process has the cache now.
   func makeDirectory(of id: EntryID) throws(DiskFailure) {
-    if try Disk.status(of: objects) == nil { try restore() }
+    // Whoever made the tree anew may be another process, which holds the lock that is there now.
+    let isLocked = try lock.withLock { $0 }.isInPlace()
+    let isThere = try Disk.status(of: objects) != nil
+    if !isLocked || !isThere { try restore() }
     try Disk.createDirectory(objects + "/" + id.shardName)
     try Disk.createDirectory(objects + "/" + id.keyPath)
     try Disk.createDirectory(objects + "/" + id.path)

@@ -197,6 +197,20 @@ private let mebibyte = 1 << 20
     #expect(throws: CacheError.self) { _ = try bench.open() }
   }
 
+  @Test func o6ACacheThatAnotherProcessTookIsReadAround() async throws {
+    let bench = try CacheBench()
+    let cache = try bench.open()
+    let version = bench.place("a", size: 1000)
+    await bench.fill(cache, version)
+    try Disk.removeTree(bench.root)
+    let second = try bench.open()
+    let other = bench.place("b", size: 1000)
+    let object = cache.open(other)
+    #expect(object is UncachedObject)
+    #expect(await object.bytes(ByteRange(0, 1000)) == .success(bench.bytes(other)))
+    #expect(second.open(other) is Download)
+  }
+
   @Test func r5ACacheThatCannotBeMadeIsReadAround() async throws {
     let bench = try CacheBench()
     let disk = FailingCacheDisk()
