@@ -170,6 +170,7 @@ import Testing
     .error(307, "TemporaryRedirect", ["x-amz-bucket-region": "eu-west-1"]),
     .answer(400, ["x-amz-bucket-region": "eu-west-1"]),
     .answer(301, ["x-amz-bucket-region": "eu-west-1", "Location": "http://evil.example/"]),
+    .answer(307, ["Location": "https://data.s3.eu-west-1.amazonaws.com/k?x=y"]),
   ])
   func redirectMovesTheHostToTheRegion(_ redirect: ScriptedAnswer) async throws {
     let bench = try Bench([redirect, Self.head], settings: aws())
@@ -190,7 +191,7 @@ import Testing
     }
     let error = await Bench.failure { () throws(StoreError) in try await list(bench) }
     #expect(error?.kind == .wrongRegion)
-    #expect(bench.client.requests.count == 3)
+    #expect(bench.client.requests.count == 2)
   }
 
   @Test func redirectBackAndForthEnds() async throws {
@@ -212,5 +213,71 @@ import Testing
     let error = await Bench.failure { () throws(StoreError) in try await list(bench) }
     #expect(error?.kind == .wrongRegion)
     #expect(bench.client.requests.count == 1)
+  }
+
+  @Test(arguments: [301, 302, 303, 307, 308])
+  func redirectElsewhereIsNotFollowedAndNamesTheHost(_ status: Int) async throws {
+    let bench = try Bench(
+      [.answer(status, ["Location": "https://portal.example:8443/login?key=k"])],
+      settings: aws()
+    )
+    let error = await Bench.failure { () throws(StoreError) in try await list(bench, retries: 5) }
+    #expect(error?.kind == .invalidRequest)
+    #expect(error?.message.contains("https://portal.example:8443") == true)
+    #expect(error?.message.contains("login") == false)
+    #expect(bench.client.requests.count == 1)
+  }
+
+  @Test func endpointOfAnotherDomainIsNotFollowed() async throws {
+    let bench = try Bench(
+      [
+        .error(
+          301,
+          "PermanentRedirect",
+          extra: "<Endpoint>data.s3.eu-west-1.amazonaws.com.evil.example</Endpoint>"
+        )
+      ],
+      settings: aws()
+    )
+    let error = await Bench.failure { () throws(StoreError) in try await list(bench) }
+    #expect(error?.kind == .wrongRegion)
+    #expect(error?.message.contains("amazonaws.com.evil.example") == true)
+    #expect(bench.client.requests.count == 1)
+  }
+
+  @Test func endpointOfTheSameServiceIsFollowedByItsRegion() async throws {
+    let bench = try Bench(
+      [
+        .error(
+          301,
+          "PermanentRedirect",
+          extra: "<Endpoint>data.s3-eu-west-1.amazonaws.com</Endpoint>"
+        ), Self.listing,
+      ],
+      settings: aws()
+    )
+    try await list(bench)
+    #expect(
+      bench.client.requests[1].url.hasPrefix("https://data.s3.eu-west-1.amazonaws.com/")
+    )
+  }
+
+  // All of them together
+
+  @Test func correctionsAndRepeatsShareOneDeadline() async throws {
+    let bench = try Bench(
+      [
+        Self.skewed.lasting(.seconds(10)),
+        .error(503, "SlowDown", ["Retry-After": "10"]).lasting(.seconds(10)),
+        .answer(301, ["x-amz-bucket-region": "eu-west-1"]).lasting(.seconds(10)),
+        Self.listing.lasting(.seconds(25)),
+      ],
+      settings: aws()
+    )
+    let end = bench.time.now + .seconds(60)
+    let error = await Bench.failure { () throws(StoreError) in try await list(bench, retries: 9) }
+    #expect(error?.kind == .timedOut)
+    #expect(bench.client.requests.map(\.deadline) == [end, end, end, end])
+    #expect(bench.time.now - end < .seconds(10))
   }
 }

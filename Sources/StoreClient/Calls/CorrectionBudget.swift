@@ -2,14 +2,12 @@
 struct CorrectionBudget: Sendable {
   private var hasSetClock = false
   private var hasRenewedCredentials = false
-  private var regions: Set<String>
-
-  /// 2: a bucket's own region, and one more for a bucket that was just made elsewhere.
-  private static let regionCountMax = 2
+  private var hasMoved = false
+  private let region: String
 
   /// Creates the budget of a call that starts in `region`.
   init(region: String) {
-    regions = [region]
+    self.region = region
   }
 
   /// Returns true if `correction` is still allowed, and counts it.
@@ -22,8 +20,9 @@ struct CorrectionBudget: Sendable {
       defer { hasRenewedCredentials = true }
       return !hasRenewedCredentials
     case .region(let region):
-      guard regions.count <= Self.regionCountMax else { return false }
-      return regions.insert(region).inserted
+      // Once: a bucket has one region, and stores that point to each other would be asked for ever.
+      defer { hasMoved = true }
+      return !hasMoved && region != self.region
     }
   }
 }

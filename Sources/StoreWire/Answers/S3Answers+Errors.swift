@@ -11,13 +11,6 @@ extension S3Answers {
     return error(answer, to: request, body: document?.root == "Error" ? document?.fields : nil)
   }
 
-  /// The region that a bucket is said to be in, by any answer that says so.
-  package static func regionHint(_ answer: WireAnswer) -> String? {
-    if let region = answer.fields["x-amz-bucket-region"], !region.isEmpty { return region }
-    guard let document = document(of: answer), document.root == "Error" else { return nil }
-    return document.fields.text("Region").flatMap { $0.isEmpty ? nil : $0 }
-  }
-
   /// The store's time, by which a clock that is off can be corrected.
   package static func serverTime(_ answer: WireAnswer) -> Timestamp? {
     answer.fields["Date"].flatMap(WireDate.http)
@@ -32,15 +25,21 @@ extension S3Answers {
     let codeText = body?.text("Code").flatMap { $0.shown(64) }
     let code = codeText.flatMap(S3ErrorCode.init(rawValue:))
     let kind = kind(
-      status: answer.status,
+      answer,
       code: code,
       request: request,
-      body: body,
-      fields: answer.fields
+      body: body
     )
     var message = body?.text("Message").flatMap { $0.shown(300) } ?? sentence(for: kind, answer)
-    if kind == .wrongRegion, let region = regionHint(answer)?.shown(64) {
-      message += " (the bucket is in \(region))"
+    if redirectStatuses.contains(answer.status), kind == .invalidRequest {
+      message = redirectSentence(answer)
+    }
+    if kind == .wrongRegion {
+      if let region = regionHint(answer)?.shown(64) {
+        message += " (the bucket is in \(region))"
+      } else if let host = redirectHost(answer, body)?.shown(128) {
+        message += " (the answer points to \(host), which is not followed)"
+      }
     }
     return StoreError(
       kind,
@@ -70,15 +69,22 @@ extension S3Answers {
     )
   }
 
+  private static let redirectStatuses: Set = [301, 302, 303, 307, 308]
+
   private static func kind(
-    status: Int,
+    _ answer: WireAnswer,
     code: S3ErrorCode?,
     request: WireRequest,
-    body: XMLFields?,
-    fields: HeaderFields
+    body: XMLFields?
   ) -> StoreError.Kind {
-    var kind = kind(status: status, hasError: body != nil, request: request, fields: fields)
-    if let code, code.fits(status) { kind = code.kind }
+    if redirectStatuses.contains(answer.status) { return redirectKind(answer, code: code) }
+    var kind = kind(
+      status: answer.status,
+      hasError: body != nil,
+      request: request,
+      fields: answer.fields
+    )
+    if let code, code.fits(answer.status) { kind = code.kind }
     if code == .authorizationHeaderMalformed, body?["Region"] == nil {
       // Without a region it complains about the access key or the scope.
       kind = .badCredentials
@@ -105,7 +111,6 @@ extension S3Answers {
     fields: HeaderFields
   ) -> StoreError.Kind {
     switch status {
-    case 301, 302, 307, 308: .wrongRegion
     case 400 where request.method == .head && fields["x-amz-bucket-region"] != nil: .wrongRegion
     case 401: .badCredentials
     case 403: .accessDenied
