@@ -12,6 +12,7 @@ final class CacheDirectory: Sendable {
   private let root: String
   private let storeName: String
   private let holder: String
+  private let log: Log
   private let lock: Lock<LockFile>
 
   var objects: String { path + "/objects" }
@@ -20,11 +21,19 @@ final class CacheDirectory: Sendable {
   /// How many entries that were set aside are kept for whoever wants to know what happened.
   private static let asideCountMax = 8
 
-  private init(root: String, path: String, storeName: String, holder: String, lock: LockFile) {
+  private init(
+    root: String,
+    path: String,
+    storeName: String,
+    holder: String,
+    log: Log,
+    lock: LockFile
+  ) {
     self.root = root
     self.path = path
     self.storeName = storeName
     self.holder = holder
+    self.log = log
     self.lock = Lock(lock)
   }
 
@@ -34,12 +43,14 @@ final class CacheDirectory: Sendable {
   ///   - root: the directory of all caches.
   ///   - storeName: what the cached bytes belong to: scheme, endpoint and bucket.
   ///   - holder: what this process does, for whoever comes second.
+  ///   - log: where it is said what was set aside.
   /// - Returns: the directory, locked.
   /// - Throws: `CacheError` if it is refused or in use.
   static func open(
     root: String,
     storeName: String,
-    holder: String
+    holder: String,
+    log: Log
   ) throws(CacheError) -> CacheDirectory {
     let digest = SHA256.digest(of: Array(storeName.utf8))
     let path = root + "/" + digest.prefix(16).hexadecimal
@@ -49,12 +60,13 @@ final class CacheDirectory: Sendable {
         if try Disk.status(of: directory) == nil { try Disk.createDirectory(directory) }
         try check(directory)
       }
-      let lock = try LockFile.acquire(path + "/lock", holder: holder)
+      let lock = try takeLock(of: path, holder: holder, log: log)
       let directory = CacheDirectory(
         root: root,
         path: path,
         storeName: storeName,
         holder: holder,
+        log: log,
         lock: lock
       )
       try directory.makeContent()
@@ -65,6 +77,7 @@ final class CacheDirectory: Sendable {
       switch error {
       case .held(let holder): throw .held(directory: path, by: holder)
       case .disk(let failure): throw .disk(failure)
+      case .notPlain(let name, let reason): throw .refused("\(name) can't be used: \(reason)")
       }
     } catch let failure as DiskFailure {
       throw .disk(failure)
@@ -92,10 +105,24 @@ final class CacheDirectory: Sendable {
     return PartFile.Paths(data: directory + "/data", checkpoint: directory + "/checkpoint")
   }
 
+  /// The topmost of the directories above an entry's files that is no directory of this user's,
+  /// as a path below `objects`; nil if all are, or are missing.
+  ///
+  /// What lies below it must not be touched: it may be anybody's.
+  func intruder(above id: EntryID) throws(DiskFailure) -> String? {
+    for name in [id.shardName, id.keyPath, id.path] {
+      guard let status = try Disk.status(of: objects + "/" + name) else { return nil }
+      guard status.isOwnDirectory else { return name }
+    }
+    return nil
+  }
+
   /// Removes an entry; without its checkpoint the data means nothing, so that goes first.
+  ///
+  /// Nothing above it may be an `intruder`.
   func remove(_ id: EntryID) throws(DiskFailure) {
     let directory = objects + "/" + id.path
-    try Disk.removeFile(directory + "/checkpoint")
+    try Disk.removeTree(directory + "/checkpoint")
     try Disk.removeTree(directory)
     // Other versions may be there: then it stays.
     try? Disk.removeDirectory(objects + "/" + id.keyPath)
@@ -103,7 +130,25 @@ final class CacheDirectory: Sendable {
 
   /// Moves what has the path `name` below `objects` out of the way, and drops the oldest of what
   /// lies there.
-  func setAside(_ name: String) throws(DiskFailure) {
+  ///
+  /// - Parameters:
+  ///   - name: the path; nothing happens if there is nothing.
+  ///   - reason: goes to the log.
+  func setAside(_ name: String, because reason: String) throws(DiskFailure) {
+    log.write(.warning, "a cache entry is set aside: \(reason)", ["entry": name])
+    try Self.setAside(objects + "/" + name, as: name, in: path)
+    try trimAside(to: Self.asideCountMax)
+  }
+
+  static func setAside(
+    _ source: String,
+    as name: String,
+    in path: String
+  ) throws(DiskFailure) {
+    let aside = path + "/aside"
+    if let status = try Disk.status(of: aside), status.kind != .directory {
+      try Disk.removeFile(aside)
+    }
     try Disk.createDirectory(aside)
     let short = name.split(separator: "/").map { $0.prefix(16) }.joined(separator: "-")
     var target = aside + "/" + short
@@ -112,9 +157,12 @@ final class CacheDirectory: Sendable {
       number += 1
       target = aside + "/" + short + ".\(number)"
     }
-    try Disk.rename(objects + "/" + name, to: target)
+    do throws(DiskFailure) {
+      try Disk.rename(source, to: target)
+    } catch where error.isMissing {
+      return
+    }
     try Disk.touch(target)
-    try trimAside(to: Self.asideCountMax)
   }
 
   /// Removes all but the last `count` entries that were set aside.
@@ -142,7 +190,7 @@ final class CacheDirectory: Sendable {
     let isInPlace = try lock.withLock { $0 }.isInPlace()
     if !isInPlace {
       do throws(LockFile.LockError) {
-        let renewed = try LockFile.acquire(path + "/lock", holder: holder)
+        let renewed = try Self.takeLock(of: path, holder: holder, log: log)
         lock.withLock { $0 = renewed }
       } catch {
         switch error {
@@ -150,6 +198,9 @@ final class CacheDirectory: Sendable {
         case .held(let other):
           // EBUSY.
           throw DiskFailure(errno: 16, action: "use \(path)", reason: "in use by \(other)")
+        case .notPlain(let name, let reason):
+          // EPERM.
+          throw DiskFailure(errno: 1, action: "use \(name)", reason: reason)
         }
       }
     }
@@ -157,6 +208,9 @@ final class CacheDirectory: Sendable {
   }
 
   private func makeContent() throws(DiskFailure) {
+    if let status = try Disk.status(of: objects), !status.isOwnDirectory {
+      try Self.setAside(objects, as: "objects", in: path)
+    }
     try Disk.createDirectory(objects)
     let name = path + "/store"
     guard try Disk.status(of: name) == nil else { return }
@@ -196,4 +250,16 @@ final class CacheDirectory: Sendable {
       throw CacheError.refused("\(name) can't be written")
     }
   }
+}
+
+extension Disk.Status {
+  /// It is a directory of this user's.
+  var isOwnDirectory: Bool { kind == .directory && userID == Disk.userID }
+}
+
+extension DiskFailure {
+  /// The file or a directory above it is not there: ENOENT.
+  var isMissing: Bool { errno == 2 }
+  /// The disk or a quota is full: ENOSPC, EDQUOT.
+  var isOutOfSpace: Bool { errno == 28 || errno == 122 }
 }

@@ -47,7 +47,10 @@ extension ObjectCache {
     guard case .mine = claim(id) else { return false }
     var isGone = false
     do throws(DiskFailure) {
-      if PartFile.hasUnknownFormat(directory.paths(of: id)) {
+      if let name = try directory.intruder(above: id) {
+        try directory.setAside(name, because: "it is not a directory of this user")
+        isGone = true
+      } else if PartFile.hasUnknownFormat(directory.paths(of: id)) {
         state.withLock { $0.index.kept(id) }
       } else {
         try directory.remove(id)
@@ -89,11 +92,10 @@ extension ObjectCache {
     if isOver { startEviction() }
   }
 
-  /// The names in a directory below `objects`; one that is no directory is set aside.
+  /// The names in a directory below `objects`; what is no directory of ours is set aside.
   private func names(below path: String) throws(DiskFailure) -> [String] {
-    let status = try Disk.status(of: directory.objects + "/" + path)
-    guard let status else { return [] }
-    guard status.kind == .directory else {
+    guard let status = try Disk.status(of: directory.objects + "/" + path) else { return [] }
+    guard status.isOwnDirectory else {
       try discard(path)
       return []
     }
@@ -102,7 +104,9 @@ extension ObjectCache {
 
   private func found(shard: String, key: String, version: String) throws(DiskFailure) {
     let path = shard + "/" + key + "/" + version
-    guard let id = EntryID(keyName: key, versionName: version), id.shardName == shard else {
+    guard let id = EntryID(keyName: key, versionName: version), id.shardName == shard,
+      let status = try Disk.status(of: directory.objects + "/" + path), status.isOwnDirectory
+    else {
       return try discard(path)
     }
     let paths = directory.paths(of: id)
@@ -119,7 +123,6 @@ extension ObjectCache {
   }
 
   private func discard(_ path: String) throws(DiskFailure) {
-    environment.log.write(.warning, "what is no cache entry is set aside", ["path": path])
-    try directory.setAside(path)
+    try directory.setAside(path, because: "this is no entry's name")
   }
 }

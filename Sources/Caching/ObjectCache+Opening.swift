@@ -44,6 +44,7 @@ extension ObjectCache {
     while true {
       tryCount += 1
       do throws(PartFile.OpenError) {
+        try clearWay(to: id)
         return try PartFile.open(
           directory.paths(of: id),
           identity: identity(of: version),
@@ -64,18 +65,23 @@ extension ObjectCache {
     }
   }
 
+  /// Sets what lies in the place of one of the entry's directories aside.
+  private func clearWay(to id: EntryID) throws(PartFile.OpenError) {
+    do throws(DiskFailure) {
+      guard let name = try directory.intruder(above: id) else { return }
+      try directory.setAside(name, because: "it is not a directory of this user")
+    } catch {
+      throw .disk(error)
+    }
+  }
+
   private func repair(_ id: EntryID, after error: PartFile.OpenError) throws(DiskFailure) {
     switch error {
     case .disk(let failure):
       if failure.isMissing { try directory.makeDirectory(of: id) }
     case .unknownFormat: break
-    case .damaged, .foreign:
-      environment.log.write(
-        .warning,
-        "a cache entry is set aside: \(Self.words(for: error))",
-        ["entry": id.path]
-      )
-      try directory.setAside(id.path)
+    case .damaged, .foreign, .notPlain:
+      try directory.setAside(id.path, because: Self.words(for: error))
     }
   }
 
@@ -84,6 +90,8 @@ extension ObjectCache {
     case .disk(let failure): "\(failure)"
     case .unknownFormat(let version): "its checkpoint has format version \(version)"
     case .damaged(let reason): "its checkpoint is damaged: \(reason)"
+    case .notPlain(let path, let reason):
+      "its \(path.split(separator: "/").last ?? "file") can't be used: \(reason)"
     case .foreign(let identity):
       "its checkpoint is that of \"\(identity.version.key)\" in \(identity.store)"
     }
@@ -138,11 +146,4 @@ final class EntryLease: DownloadObserver {
   deinit {
     cache?.leaseEnded(id, number)
   }
-}
-
-extension DiskFailure {
-  /// The file or a directory above it is not there: ENOENT.
-  fileprivate var isMissing: Bool { errno == 2 }
-  /// The disk or a quota is full: ENOSPC, EDQUOT.
-  var isOutOfSpace: Bool { errno == 28 || errno == 122 }
 }

@@ -74,7 +74,8 @@ package final class ObjectCache: PartCache {
     directory = try CacheDirectory.open(
       root: settings.root,
       storeName: settings.storeName,
-      holder: settings.holder
+      holder: settings.holder,
+      log: environment.log
     )
     Thread.start("dipper-cache") { [weak self] in self?.scan() }
   }
@@ -110,6 +111,7 @@ package final class ObjectCache: PartCache {
   package func cachedByteCount(of version: ObjectVersion) -> Int {
     let id = EntryID(version)
     if let live = state.withLock({ $0.slots[id]?.object }) { return live.cachedByteCount }
+    guard (try? directory.intruder(above: id)) == nil else { return 0 }
     return PartFile.recordedByteCount(at: directory.paths(of: id), identity: identity(of: version))
   }
 

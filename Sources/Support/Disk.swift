@@ -23,6 +23,8 @@ package enum Disk {
     package var size: Int
     /// Bytes on the disk, which holes don't take.
     package var allocatedByteCount: Int
+    /// How many names it has.
+    package var linkCount: Int
     /// When the content was changed last, or touched.
     package var modified: Timestamp
     /// The device and the file's number on it: two names of one file agree in both.
@@ -40,6 +42,7 @@ package enum Disk {
       userID = status.st_uid
       size = Int(status.st_size)
       allocatedByteCount = Int(status.st_blocks) * 512
+      linkCount = Int(status.st_nlink)
       modified = Timestamp(
         nanoseconds: Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
       )

@@ -35,6 +35,8 @@ package final class FileDescriptor: Sendable {
     package static let append = Flags(rawValue: O_APPEND)
     /// Fails on a symbolic link in the last component.
     package static let noFollow = Flags(rawValue: O_NOFOLLOW)
+    /// Opening a pipe does not wait for its other end.
+    package static let nonBlocking = Flags(rawValue: O_NONBLOCK)
     /// Fails unless it is a directory.
     package static let directory = Flags(rawValue: O_DIRECTORY)
   }

@@ -204,6 +204,10 @@ extension FileDownloadError {
     case let failure as DiskFailure: self = .disk(failure)
     case LockFile.LockError.held(let holder): self = .held(path: path, by: holder)
     case LockFile.LockError.disk(let failure): self = .disk(failure)
+    case LockFile.LockError.notPlain(let path, let reason),
+      PartFile.OpenError.notPlain(let path, let reason):
+      // EPERM.
+      self = .disk(DiskFailure(errno: 1, action: "use \(path)", reason: reason))
     case PartFile.OpenError.disk(let failure): self = .disk(failure)
     case PartFile.OpenError.unknownFormat(let version):
       self = .unknownFormat(path: path, version: version)

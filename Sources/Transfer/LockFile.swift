@@ -10,6 +10,8 @@ package final class LockFile: Sendable {
   package enum LockError: Error, Hashable, Sendable {
     /// Another process has it; the text is what that process wrote: its pid and what it does.
     case held(by: String)
+    /// What has the file's name is not a file of this user's alone; it was left as it is.
+    case notPlain(path: String, reason: String)
     /// The file can't be made or locked.
     case disk(DiskFailure)
   }
@@ -43,6 +45,10 @@ package final class LockFile: Sendable {
       throw error
     } catch let failure as DiskFailure {
       throw .disk(failure)
+    } catch PartFile.OpenError.disk(let failure) {
+      throw .disk(failure)
+    } catch PartFile.OpenError.notPlain(let path, let reason) {
+      throw .notPlain(path: path, reason: reason)
     } catch {
       throw .held(by: "\(error)")
     }

@@ -37,8 +37,7 @@ extension PartFile {
 
   /// The text of a checkpoint; nil if there is none.
   static func checkpointText(at path: String) throws -> [UInt8]? {
-    guard let status = try Disk.status(of: path) else { return nil }
-    guard status.kind == .file else { throw OpenError.damaged("\(path) is not a regular file") }
+    guard try Disk.status(of: path) != nil else { return nil }
     let file = try openOwn(path, [.read])
     let size = try file.size()
     guard size <= checkpointSizeMax else { throw OpenError.damaged("it is too large") }
@@ -72,21 +71,35 @@ extension PartFile {
   }
 
   /// Opens a regular file that belongs to this user and has no other name.
+  ///
+  /// It is looked at before, because opening a pipe may wait and opening a device may do things, and
+  /// after, because the name may lead elsewhere by then.
   static func openOwn(
     _ path: String,
     _ flags: FileDescriptor.Flags
-  ) throws(DiskFailure) -> FileDescriptor {
-    let file = try FileDescriptor.open(path, flags.union(.noFollow), permissions: 0o600)
-    let status = try file.status()
-    guard status.kind == .file, status.userID == Disk.userID else {
-      throw DiskFailure(
-        // EPERM.
-        errno: 1,
-        action: "use \(path)",
-        reason: "it is not a regular file of this user"
+  ) throws(OpenError) -> FileDescriptor {
+    let before = try onDisk { () throws(DiskFailure) in try Disk.status(of: path) }
+    if let flaw = before?.flaw { throw .notPlain(path: path, reason: flaw) }
+    let (file, status) = try onDisk { () throws(DiskFailure) in
+      let file = try FileDescriptor.open(
+        path,
+        flags.union([.noFollow, .nonBlocking]),
+        permissions: 0o600
       )
+      return (file, try file.status())
     }
+    if let flaw = status.flaw { throw .notPlain(path: path, reason: flaw) }
     return file
+  }
+
+  private static func onDisk<Answer>(
+    _ body: () throws(DiskFailure) -> Answer
+  ) throws(OpenError) -> Answer {
+    do throws(DiskFailure) {
+      return try body()
+    } catch {
+      throw .disk(error)
+    }
   }
 
   /// Writes a whole text beside `path` and gives it the name.
@@ -94,15 +107,36 @@ extension PartFile {
     _ path: String,
     with text: String,
     _ faults: DiskFaults? = nil
-  ) throws(DiskFailure) {
-    try faults?(.writeCheckpoint)
+  ) throws(OpenError) {
     let temporary = path + ".new"
-    try Disk.removeFile(temporary)
+    try onDisk { () throws(DiskFailure) in
+      try faults?(.writeCheckpoint)
+      // Of whatever it may be only the name goes; a directory is no leftover of ours.
+      guard try Disk.status(of: temporary)?.kind != .directory else { return }
+      try Disk.removeFile(temporary)
+    }
     let file = try openOwn(temporary, [.readWrite, .create, .exclusive])
     let bytes = Array(text.utf8)
-    try bytes.span.bytes.withUnsafeBytes { (buffer) throws(DiskFailure) in
-      try file.write(buffer, at: 0)
+    try onDisk { () throws(DiskFailure) in
+      try bytes.span.bytes.withUnsafeBytes { (buffer) throws(DiskFailure) in
+        try file.write(buffer, at: 0)
+      }
+      try Disk.rename(temporary, to: path)
     }
-    try Disk.rename(temporary, to: path)
+  }
+}
+
+extension Disk.Status {
+  /// Why this can't be relied on as a file of this user's alone; nil if it can.
+  fileprivate var flaw: String? {
+    switch kind {
+    case .symbolicLink: "it is a symbolic link"
+    case .directory: "it is a directory"
+    case .other: "it is a pipe, a socket or a device"
+    case .file where userID != Disk.userID: "it belongs to another user (uid \(userID))"
+    // Whoever has the other name may change the bytes after they were verified.
+    case .file where linkCount > 1: "it has another name (a hard link)"
+    case .file: nil
+    }
   }
 }

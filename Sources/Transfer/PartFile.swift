@@ -18,6 +18,8 @@ package final class PartFile: Sendable {
     case unknownFormat(String)
     /// The checkpoint is damaged, or not one.
     case damaged(String)
+    /// A name leads to something that is not a file of this user's alone; it was left as it is.
+    case notPlain(path: String, reason: String)
     /// The checkpoint belongs to something else.
     case foreign(CheckpointIdentity)
   }

@@ -26,6 +26,22 @@ struct CacheBench {
 
   var root: String { directory.file("cache") }
 
+  /// An environment whose log can be read with `logLines`.
+  var loggingEnvironment: TransferEnvironment {
+    get throws {
+      let file = try FileDescriptor.open(directory.file("log"), [.readWrite, .create, .append])
+      var environment = environment
+      environment.log = Log(level: .warning, target: .descriptor(file))
+      return environment
+    }
+  }
+
+  /// What was logged in `loggingEnvironment`.
+  func logLines() throws -> [String] {
+    let bytes = try directory.bytes(of: "log") ?? []
+    return bytes.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
+  }
+
   func open(
     byteCountMax: Int = 1 << 40,
     freeByteCountMin: Int? = 0,
