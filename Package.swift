@@ -111,7 +111,11 @@ let package = Package(
     tests("SupportTests", ["Core", "Support"]),
     tests("CryptoTests", ["Core", "Crypto"]),
     tests("HTTPTests", ["Core", "Support", "HTTP", "Simulation"]),
-    tests("StoreWireTests", ["Core", "Crypto", "StoreWire"], resources: ["Fixtures"]),
+    tests(
+      "StoreWireTests",
+      ["Core", "Crypto", "StoreWire", "Simulation"],
+      resources: ["Fixtures"]
+    ),
     tests(
       "StoreClientTests",
       ["Core", "Support", "HTTP", "StoreWire", "StoreClient", "Simulation"]
@@ -126,8 +130,8 @@ let package = Package(
       "FilesystemTests",
       ["Core", "Support", "Transfer", "Caching", "ObjectFiles", "Filesystem", "Simulation"]
     ),
-    tests("FuseBridgeTests", ["Core", "Support", "FuseBridge"]),
-    tests("DaemonTests", ["Core", "Support", "Daemon", "Dipper"]),
+    tests("FuseBridgeTests", ["Core", "Support", "FuseBridge", "Simulation"]),
+    tests("DaemonTests", ["Core", "Support", "Daemon", "Dipper", "Simulation"]),
     tests("TidyTests", []),
   ],
   swiftLanguageModes: [.v6]

@@ -21,6 +21,7 @@ package struct Subprocess: Sendable {
   ///   - path: its path, or a name to look up in `PATH`.
   ///   - arguments: all of them, the program's own name first; each without NUL.
   ///   - extraEnvironment: variables that it gets besides ours, as `NAME=VALUE`.
+  ///   - withheldEnvironment: names of our variables that it doesn't get.
   ///   - descriptors: its descriptors 0, 1, 2 and so on; every other one is closed.
   ///   - startsSession: true to cut it loose from our terminal.
   /// - Returns: the running process.
@@ -29,12 +30,13 @@ package struct Subprocess: Sendable {
     _ path: String,
     arguments: [[UInt8]],
     extraEnvironment: [String] = [],
+    withheldEnvironment: [String] = [],
     descriptors: [FileDescriptor],
     startsSession: Bool = false
   ) throws(DiskFailure) -> Subprocess {
     var process: pid_t = 0
     let argumentStrings = CStrings(arguments)
-    let inherited = inheritedEnvironment(except: extraEnvironment)
+    let inherited = inheritedEnvironment(except: extraEnvironment + withheldEnvironment)
     let environmentStrings = CStrings(inherited + extraEnvironment.map { Array($0.utf8) })
     let failure = descriptors.map(\.number).withUnsafeBufferPointer { numbers in
       clinux_spawn(

@@ -1,4 +1,5 @@
 import Core
+import Simulation
 import Testing
 
 @Suite struct NameCodecTests {
@@ -57,7 +58,7 @@ import Testing
 
   @Test(arguments: 0..<200 as Range<UInt64>)
   func everyComponentIsReadBackAndNoTwoCollide(seed: UInt64) {
-    var generator = SeededGenerator(seed: seed)
+    var generator = Seeded(seed)
     var children: [FileName: NameCodec.Child] = [:]
     for _ in 0..<50 {
       let child = NameCodec.Child(
@@ -78,7 +79,7 @@ import Testing
 
   @Test(arguments: 0..<200 as Range<UInt64>)
   func everyNameMeansOneChildWhoseNameItIs(seed: UInt64) {
-    var generator = SeededGenerator(seed: seed)
+    var generator = Seeded(seed)
     for _ in 0..<50 {
       let prefix = [[], NameCodec.escapePrefix, NameCodec.objectPrefix].randomElement(
         using: &generator
@@ -90,7 +91,7 @@ import Testing
   }
 
   /// Bytes with a liking for what is special here.
-  private func component(_ generator: inout SeededGenerator) -> [UInt8] {
+  private func component(_ generator: inout Seeded) -> [UInt8] {
     let pieces: [[UInt8]] = [
       [0x2E], [0x25], Array("%dipper%".utf8), Array("%dipper-object%".utf8), Array("%2".utf8),
       [0x0A],

@@ -1,4 +1,5 @@
 import Core
+import Simulation
 import Testing
 
 @Suite struct PrefetchPolicyTests {
@@ -90,7 +91,7 @@ import Testing
 
   @Test(arguments: 0..<50 as Range<UInt64>)
   func readaheadOutOfOrderIsStillSequential(seed: UInt64) {
-    var generator = SeededGenerator(seed: seed)
+    var generator = Seeded(seed)
     var offsets = Array(stride(from: 0, to: 512 * mebi, by: mebi))
     // Up to four reads of 1 MiB are outstanding and are taken up in any order.
     for index in stride(from: 0, to: offsets.count, by: 4) {
@@ -105,7 +106,7 @@ import Testing
 
   @Test(arguments: 0..<100 as Range<UInt64>)
   func r2ARandomReadOf4KiBIsOneRequestOfAtMost128KiB(seed: UInt64) {
-    var generator = SeededGenerator(seed: seed)
+    var generator = Seeded(seed)
     let size = [3 * mebi, 40 * mebi + 5, gibi][Int(seed % 3)]
     var trace = Trace(size: size)
     for _ in 0..<300 {
@@ -227,7 +228,7 @@ import Testing
 
   @Test(arguments: 0..<200 as Range<UInt64>)
   func anyReadsAtAllKeepTheRules(seed: UInt64) {
-    var generator = SeededGenerator(seed: seed)
+    var generator = Seeded(seed)
     let size = Int.random(in: 1..<(50 << 20), using: &generator)
     let part = Int.random(in: 1..<(9 << 20), using: &generator)
     var trace = Trace(size: size, limits: .init(partSize: part, aheadMax: 10 << 20, parallelMax: 3))

@@ -1,4 +1,5 @@
 import Core
+import Simulation
 import Testing
 
 @Suite struct ByteRangeTests {
@@ -20,14 +21,14 @@ import Testing
 }
 
 @Suite struct ByteRangeSetTests {
-  private func range(_ generator: inout SeededGenerator) -> ByteRange {
+  private func range(_ generator: inout Seeded) -> ByteRange {
     let lower = Int.random(in: 0..<64, using: &generator)
     return ByteRange(lower, lower + Int.random(in: 0..<16, using: &generator))
   }
 
   @Test(arguments: 0..<200 as Range<UInt64>)
   func itBehavesAsASetOfNumbers(seed: UInt64) {
-    var generator = SeededGenerator(seed: seed)
+    var generator = Seeded(seed)
     var set = ByteRangeSet()
     var model: Set<Int> = []
     for _ in 0..<60 {

@@ -49,7 +49,7 @@ private struct Model {
   private static let directories = ["", "a/", "b/", "b/c/", "c/", "a//"]
   private static let timeToLive = Duration.seconds(10)
 
-  private var generator: SeededGenerator
+  private var generator: Seeded
   private let mount: TestMount
   private var history: [Moment]
   private var contents: [ETag: String] = [:]
@@ -57,7 +57,7 @@ private struct Model {
   private var directoryNodes: [NodeID: UInt64] = [:]
 
   init(seed: UInt64) throws {
-    generator = SeededGenerator(seed: seed)
+    generator = Seeded(seed)
     var behaviour = SimulatedStore.Behaviour()
     behaviour.pageCountMax = [1, 2, 3, 1000][Int(seed % 4)]
     behaviour.listsInTreeOrder = seed % 8 >= 6

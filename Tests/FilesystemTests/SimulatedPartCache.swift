@@ -1,5 +1,5 @@
 import Core
-import Glibc
+import Simulation
 import Support
 
 /// A cache that keeps the bytes it was asked for in unlinked files, and fetches exactly the plans.
@@ -75,9 +75,7 @@ final class SimulatedCachedObject: CachedObject {
     self.store = store
     self.time = time
     self.onAbandon = onAbandon
-    let path = "/tmp/dipper-simulated-cache-\(UInt64.random(in: 0 ... .max))"
-    file = try FileDescriptor.open(path, [.readWrite, .create, .exclusive])
-    unlink(path)
+    file = try UnnamedFile.make()
   }
 
   var cachedByteCount: Int { state.withLock { $0.have.byteCount } }

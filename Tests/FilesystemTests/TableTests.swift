@@ -19,7 +19,7 @@ struct RepetitionFilterProbe {
 @Suite struct CompactIndexTests {
   @Test(arguments: 0..<100 as Range<UInt64>)
   func itFindsWhatADictionaryFinds(seed: UInt64) {
-    var generator = SeededGenerator(seed: seed)
+    var generator = Seeded(seed)
     var index = CompactIndex()
     var model: [UInt32: UInt32] = [:]
     for _ in 0..<400 {

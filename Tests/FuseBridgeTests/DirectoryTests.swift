@@ -1,5 +1,6 @@
 import Core
 import Glibc
+import Simulation
 import Support
 import Testing
 
@@ -53,7 +54,7 @@ extension MountTests {
         #expect(files.lookupCount > 100, "no lookups were counted by listing")
         // A remount drops what the kernel has cached of this file system. -i: no mount.fuse.
         let isForgotten = eventually {
-          let remount = try? Child("mount", "-i", "-o", "remount,ro", mounted.mountpoint)
+          let remount = try? start("mount", "-i", "-o", "remount,ro", mounted.mountpoint)
           _ = remount?.end(within: .seconds(5))
           return files.lookupCount == 0
         }

@@ -1,5 +1,6 @@
 import Core
 import Glibc
+import Simulation
 import Support
 import Testing
 
@@ -12,12 +13,12 @@ extension MountTests {
       let files = MemoryFiles()
       files.addParked()
       try withMount(files) { mounted in
-        let reader = try Child("dd", "if=\(mounted.path("parked"))", "bs=4096", "count=1")
+        let reader = try start("dd", "if=\(mounted.path("parked"))", "bs=4096", "count=1")
         #expect(eventually { files.parkedCount == 1 })
         #expect(files.interruptCount == 0)
-        kill(reader.process, signal)
+        reader.signal(signal)
         let status = try #require(reader.end(within: .seconds(1)), "the reader is still there")
-        #expect(status & 0x7f == signal)
+        #expect(status == .signal(signal))
         #expect(eventually { files.interruptCount == 1 })
         // The answer that comes too late finds the request answered.
         #expect(files.takeParked().allSatisfy { !$0.succeed(.bytes([1])) })
@@ -29,10 +30,10 @@ extension MountTests {
       let files = MemoryFiles()
       files.addParked()
       try withMount(files) { mounted in
-        let reader = try Child("dd", "if=\(mounted.path("parked"))", "bs=4096", "count=1")
+        let reader = try start("dd", "if=\(mounted.path("parked"))", "bs=4096", "count=1")
         #expect(eventually { files.parkedCount == 1 })
         #expect(files.takeParked().allSatisfy { $0.succeed(.bytes(noise(4096))) })
-        #expect(reader.end(within: .seconds(5)) == 0)
+        #expect(reader.end(within: .seconds(5)) == .status(0))
         #expect(files.interruptCount == 0)
       }
     }
@@ -44,10 +45,10 @@ extension MountTests {
       try withMount(files) { mounted in
         for delay in 0..<20 {
           let readers = try (0..<4).map { _ in
-            try Child("dd", "if=\(mounted.path("parked"))", "bs=4096", "count=1")
+            try start("dd", "if=\(mounted.path("parked"))", "bs=4096", "count=1")
           }
           usleep(UInt32(delay) * 300)
-          for reader in readers { kill(reader.process, SIGINT) }
+          for reader in readers { reader.signal(SIGINT) }
           for reader in readers {
             try #require(reader.end(within: .seconds(5)) != nil)
           }

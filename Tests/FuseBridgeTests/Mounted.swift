@@ -1,5 +1,6 @@
 import Core
 import Glibc
+import Simulation
 import Support
 import Testing
 
@@ -41,17 +42,16 @@ func withMount(
   way: Mounter.Way? = nil,
   _ body: (Mounted) throws -> Void
 ) throws {
-  let directory = try temporaryDirectory()
-  defer { rmdir(directory) }
+  let directory = try TestDirectory()
   let session = FuseSession(
     operations: files,
-    mountpoint: directory,
+    mountpoint: directory.path,
     options: options,
     way: way,
     whenReady: {}
   )
   try session.mount()
-  let mounted = Mounted(files: files, session: session, mountpoint: directory)
+  let mounted = Mounted(files: files, session: session, mountpoint: directory.path)
   let outcome = mounted.outcome
   Thread.start("dipper-test") {
     do throws(MountError) {
@@ -68,16 +68,9 @@ func withMount(
     try? session.unmount(lazily: true)
     session.exit()
     #expect(mounted.waitForEnd() != .pending, "the session did not end")
-    #expect(MountTable.current().top(at: directory) == nil, "the mount is still there")
+    #expect(MountTable.current().top(at: directory.path) == nil, "the mount is still there")
   }
   try body(mounted)
-}
-
-/// A new directory; who makes it removes it.
-func temporaryDirectory() throws -> String {
-  var template = Array("/tmp/dipper-fuse-XXXXXX".utf8CString)
-  try #require(mkdtemp(&template) != nil)
-  return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }
 
 /// Asks until `condition` holds; false if it doesn't within `limit`.
@@ -119,16 +112,6 @@ func noise(_ count: Int, seed: UInt64 = 42) -> [UInt8] {
   }
 }
 
-/// A file on disk with these bytes, already unlinked.
-func unlinkedFile(_ bytes: [UInt8]) throws -> FileDescriptor {
-  let directory = try temporaryDirectory()
-  defer { rmdir(directory) }
-  let file = try FileDescriptor.open("\(directory)/data", [.readWrite, .create])
-  unlink("\(directory)/data")
-  try bytes.withUnsafeBytes { try file.write($0, at: 0) }
-  return file
-}
-
 /// Reads all of a file by reads of `size` bytes.
 func read(_ path: String, by size: Int) throws -> [UInt8] {
   let file = try FileDescriptor.open(path, .read)
@@ -142,44 +125,14 @@ func read(_ path: String, by size: Int) throws -> [UInt8] {
   }
 }
 
-/// A running program.
-struct Child {
-  let process: pid_t
+/// Starts a program whose output nobody looks at.
+func start(_ program: String, _ arguments: String...) throws -> ChildProcess {
+  try ChildProcess(program, arguments, errorOutput: .merged)
+}
 
-  /// Starts a program without input or output.
-  init(_ arguments: String...) throws {
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0)
-    posix_spawn_file_actions_adddup2(&actions, 0, 1)
-    posix_spawn_file_actions_adddup2(&actions, 0, 2)
-    // Whoever runs the tests may ignore signals, and the threads that they run on block them. Both
-    // would be inherited.
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    var signals = sigset_t()
-    sigemptyset(&signals)
-    sigaddset(&signals, SIGINT)
-    posix_spawnattr_setsigdefault(&attributes, &signals)
-    var none = sigset_t()
-    sigemptyset(&none)
-    posix_spawnattr_setsigmask(&attributes, &none)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
-    var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
-    defer { for pointer in pointers { free(pointer) } }
-    var process = pid_t()
-    try #require(
-      posix_spawnp(&process, arguments[0], &actions, &attributes, &pointers, environ) == 0
-    )
-    self.process = process
-  }
-
-  /// The wait status, or nil if it hasn't ended in time.
-  func end(within limit: Duration) -> Int32? {
-    var status: Int32 = 0
-    let hasEnded = eventually(within: limit) { waitpid(process, &status, WNOHANG) == process }
-    return hasEnded ? status : nil
+extension ChildProcess {
+  /// How it ended, or nil if it hasn't in time.
+  func end(within limit: Duration) -> Exit? {
+    eventually(within: limit) { exit != nil } ? exit : nil
   }
 }

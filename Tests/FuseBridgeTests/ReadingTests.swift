@@ -1,5 +1,6 @@
 import Core
 import Glibc
+import Simulation
 import Support
 import Testing
 
@@ -17,7 +18,7 @@ extension MountTests {
     func bytesAreThoseOfTheFile(size: Int) throws {
       let bytes = Self.bytes
       let files = MemoryFiles()
-      let file = try unlinkedFile(bytes)
+      let file = try UnnamedFile.make(bytes)
       files.add("buffered", .file(file), size: bytes.count, in: .root, isDirect: false)
       files.add("direct", .file(file), size: bytes.count, in: .root, isDirect: true)
       files.add("memory", bytes)
@@ -35,7 +36,7 @@ extension MountTests {
       let files = MemoryFiles()
       files.add(
         "file",
-        .file(try unlinkedFile(bytes)),
+        .file(try UnnamedFile.make(bytes)),
         size: bytes.count,
         in: .root,
         isDirect: false
@@ -66,7 +67,7 @@ extension MountTests {
     @Test(arguments: [4096, 200_000, 1_000_000])
     func shorterFileThanPromisedIsAnInputOutputError(size: Int) throws {
       let files = MemoryFiles()
-      let file = try unlinkedFile(noise(size - 1))
+      let file = try UnnamedFile.make(noise(size - 1))
       files.add("short", .file(file), size: size, in: .root, isDirect: true)
       // All in one request, whichever way it is answered.
       var options = MountOptions(fsName: "s3://bucket")

@@ -1,5 +1,6 @@
 import Core
 import Glibc
+import Simulation
 import Support
 import Testing
 
@@ -44,8 +45,8 @@ extension MountTests {
 
     @Test func foreignUnmountEndsTheRun() throws {
       try withMount { mounted in
-        let unmount = try Child("fusermount3", "-u", mounted.mountpoint)
-        #expect(unmount.end(within: .seconds(5)) == 0)
+        let unmount = try start("fusermount3", "-u", mounted.mountpoint)
+        #expect(unmount.end(within: .seconds(5)) == .status(0))
         #expect(mounted.waitForEnd() == .ended)
       }
     }
@@ -54,7 +55,7 @@ extension MountTests {
       let files = MemoryFiles()
       files.addParked()
       try withMount(files) { mounted in
-        let reader = try Child("dd", "if=\(mounted.path("parked"))", "bs=4096", "count=1")
+        let reader = try start("dd", "if=\(mounted.path("parked"))", "bs=4096", "count=1")
         #expect(eventually { files.parkedCount == 1 })
         let error = #expect(throws: MountError.self) { try mounted.session.unmount() }
         #expect(error?.code == .busy)
@@ -65,7 +66,7 @@ extension MountTests {
         mounted.session.exit()
         #expect(mounted.waitForEnd(within: .seconds(2)) == .ended)
         let status = try #require(reader.end(within: .seconds(2)))
-        #expect(status != 0)
+        #expect(status != .status(0))
         #expect(files.takeParked().allSatisfy { !$0.succeed(.bytes([1])) })
       }
     }
@@ -73,12 +74,12 @@ extension MountTests {
     @Test(.enabled(if: geteuid() == 0, "mounting a tmpfs takes root"))
     func coveredMountSaysSo() throws {
       try withMount { mounted in
-        let cover = try Child("mount", "-t", "tmpfs", "none", mounted.mountpoint)
-        try #require(cover.end(within: .seconds(5)) == 0)
+        let cover = try start("mount", "-t", "tmpfs", "none", mounted.mountpoint)
+        try #require(cover.end(within: .seconds(5)) == .status(0))
         let error = #expect(throws: MountError.self) { try mounted.session.unmount() }
         #expect(error?.code == .busy)
-        let uncover = try Child("umount", mounted.mountpoint)
-        #expect(uncover.end(within: .seconds(5)) == 0)
+        let uncover = try start("umount", mounted.mountpoint)
+        #expect(uncover.end(within: .seconds(5)) == .status(0))
         try mounted.session.unmount()
         #expect(mounted.waitForEnd() == .ended)
       }
@@ -98,14 +99,14 @@ extension MountTests {
       let descriptors = descriptorCount()
       try withMount(files) { mounted in
         let readers = try (0..<4).map { _ in
-          try Child("dd", "if=\(mounted.path("parked"))", "bs=300k", "count=1")
+          try start("dd", "if=\(mounted.path("parked"))", "bs=300k", "count=1")
         }
         #expect(eventually { files.parkedCount == 4 })
         mounted.session.exit()
         #expect(mounted.waitForEnd() == .ended)
         for reader in readers { #expect(reader.end(within: .seconds(2)) != nil) }
       }
-      let file = try unlinkedFile(noise(300_000))
+      let file = try UnnamedFile.make(noise(300_000))
       let range = ByteRange(0, 300_000)
       var parked = files.takeParked()
       #expect(parked.popLast()?.succeed(.bytes([1, 2, 3])) == false)
@@ -125,7 +126,7 @@ extension MountTests {
         let files = MemoryFiles()
         files.add(
           "file",
-          .file(try unlinkedFile(bytes)),
+          .file(try UnnamedFile.make(bytes)),
           size: bytes.count,
           in: .root,
           isDirect: true
@@ -158,18 +159,17 @@ extension MountTests {
     }
 
     @Test func sessionThatWasNeverRunUnmounts() throws {
-      let directory = try temporaryDirectory()
-      defer { rmdir(directory) }
+      let directory = try TestDirectory()
       do {
         let session = FuseSession(
           operations: MemoryFiles(),
-          mountpoint: directory,
+          mountpoint: directory.path,
           options: MountOptions(fsName: "s3://bucket")
         )
         try session.mount()
         #expect(session.isMounted)
       }
-      #expect(MountTable.current().top(at: directory) == nil)
+      #expect(MountTable.current().top(at: directory.path) == nil)
     }
 
     @Test func secondMountIsRefused() throws {

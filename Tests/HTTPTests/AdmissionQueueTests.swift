@@ -1,3 +1,4 @@
+import Simulation
 import Testing
 
 @testable import HTTP
@@ -60,7 +61,7 @@ import Testing
 
   /// Everything that arrives and does not leave is served once, and the limits hold throughout.
   @Test(arguments: 0..<20) func everyoneIsServedOnce(_ seed: UInt64) {
-    var random = Generator(state: seed)
+    var random = Seeded(seed)
     var queue = AdmissionQueue<Int>(countMax: 5, hostCountMax: 3)
     var waiting: [Int: Origin] = [:]
     var running: [Int: Origin] = [:]
@@ -86,18 +87,5 @@ import Testing
       while let next = queue.next() { running[next] = waiting.removeValue(forKey: next) }
     }
     #expect(waiting.isEmpty, "seed \(seed)")
-  }
-
-  private struct Generator: RandomNumberGenerator {
-    var state: UInt64
-
-    // Source: Sebastiano Vigna, "splitmix64".
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var mixed = state
-      mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-      return mixed ^ (mixed >> 31)
-    }
   }
 }

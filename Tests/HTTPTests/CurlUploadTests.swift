@@ -21,7 +21,7 @@ import Testing
 
   /// A file of `size` bytes of the pattern, behind `offset` others; it has no name any more.
   private func patternFile(size: Int, offset: Int = 0) throws -> FileDescriptor {
-    let file = try TemporaryFile.open()
+    let file = try UnnamedFile.make()
     let piece = WeatherPattern.bytes(0..<WeatherPattern.period * 16)
     var done = 0
     while done < size {

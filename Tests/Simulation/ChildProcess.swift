@@ -75,16 +75,18 @@ package final class ChildProcess: Sendable {
   ) throws(DiskFailure) {
     let input = try Pipe()
     let output = try Pipe()
-    id = try Spawn(
-      program: program,
-      arguments: arguments,
-      environment: Self.environment(changedBy: environment),
-      descriptors: [
-        input.readEnd.number,
-        output.writeEnd.number,
-        errorOutput == .merged ? output.writeEnd.number : STDERR_FILENO,
-      ]
-    ).run()
+    let errors =
+      switch errorOutput {
+      case .inherited: try FileDescriptor.duplicate(of: STDERR_FILENO)
+      case .merged: output.writeEnd
+      }
+    id = try Subprocess.start(
+      program,
+      arguments: ([program] + arguments).map { Array($0.utf8) },
+      extraEnvironment: environment.compactMap { name, value in value.map { "\(name)=\($0)" } },
+      withheldEnvironment: environment.filter { $0.value == nil }.map(\.key),
+      descriptors: [input.readEnd, output.writeEnd, errors]
+    ).processID
     self.input = Lock(input.writeEnd)
     let (record, id, readEnd) = (record, id, output.readEnd)
     Thread.start("child-output") { Self.collectOutput(readEnd, record) }
@@ -153,11 +155,7 @@ package final class ChildProcess: Sendable {
   /// Writes to the program's standard input; for little, as it blocks while the pipe is full.
   package func send(_ text: String) throws(DiskFailure) {
     guard let descriptor = input.withLock({ $0 }) else { return }
-    var text = text
-    let result = text.withUTF8 { bytes in
-      Result { () throws(DiskFailure) in try descriptor.write(UnsafeRawBufferPointer(bytes)) }
-    }
-    try result.get()
+    try descriptor.write(Array(text.utf8))
   }
 
   /// Ends the program's standard input.
@@ -234,91 +232,5 @@ extension ChildProcess {
       let signal = status & 0x7F
       state.exit = signal == 0 ? .status((status >> 8) & 0xFF) : .signal(signal)
     }
-  }
-
-  private static func environment(changedBy changes: [String: String?]) -> [String] {
-    var variables: [String] = []
-    var next = environ
-    while let variable = next.pointee {
-      let text = String(cString: variable)
-      let name = String(text.prefix { $0 != "=" })
-      if changes[name] == nil { variables.append(text) }
-      next += 1
-    }
-    for case (let name, let value?) in changes { variables.append("\(name)=\(value)") }
-    return variables
-  }
-}
-
-/// A pipe whose ends are closed on exec.
-private struct Pipe {
-  let readEnd: FileDescriptor
-  let writeEnd: FileDescriptor
-
-  init() throws(DiskFailure) {
-    var ends: [Int32] = [-1, -1]
-    try retrying("make a pipe") { pipe(&ends) }
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    readEnd = FileDescriptor(owning: ends[0])
-    writeEnd = FileDescriptor(owning: ends[1])
-  }
-}
-
-/// One call of posix_spawn(3).
-private struct Spawn {
-  let program: String
-  let arguments: [String]
-  let environment: [String]
-  /// What becomes the descriptors 0, 1 and 2.
-  let descriptors: [Int32]
-
-  func run() throws(DiskFailure) -> Int32 {
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    for (number, descriptor) in descriptors.enumerated() {
-      posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(number))
-    }
-    // Closing a descriptor that isn't open does no harm as long as it could be; `closefrom` is out
-    // of Swift's reach.
-    for descriptor in 3..<Int32(min(sysconf(Int32(_SC_OPEN_MAX)), 1024)) {
-      posix_spawn_file_actions_addclose(&actions, descriptor)
-    }
-
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    // Whatever the spawning thread blocks or ignores, the program starts with a clean slate.
-    var signals = sigset_t()
-    sigemptyset(&signals)
-    posix_spawnattr_setsigmask(&attributes, &signals)
-    for signal in [SIGPIPE, SIGINT, SIGTERM, SIGHUP] { sigaddset(&signals, signal) }
-    posix_spawnattr_setsigdefault(&attributes, &signals)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-
-    var argumentPointers = ([program] + arguments).map {
-      strdup($0) as UnsafeMutablePointer<CChar>?
-    }
-    var environmentPointers = environment.map { strdup($0) as UnsafeMutablePointer<CChar>? }
-    defer { for pointer in argumentPointers + environmentPointers { free(pointer) } }
-    argumentPointers.append(nil)
-    environmentPointers.append(nil)
-    var id: Int32 = 0
-    let failure = posix_spawnp(
-      &id,
-      program,
-      &actions,
-      &attributes,
-      argumentPointers,
-      environmentPointers
-    )
-    guard failure == 0 else {
-      throw DiskFailure(
-        errno: failure,
-        action: "start \(program)",
-        reason: errnoDescription(failure)
-      )
-    }
-    return id
   }
 }

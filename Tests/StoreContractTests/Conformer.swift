@@ -35,7 +35,7 @@ struct Conformer: Sendable, CustomTestStringConvertible {
   }
 
   static let local = Conformer("local") { deviations in
-    let scratch = try ScratchDirectory()
+    let scratch = try TestDirectory()
     return ObjectStoreContract.Setting(
       // Whether writes reach the disk before the call returns can't be seen here, and takes time.
       store: LocalStore(directory: scratch.path, synchronizes: false),

@@ -7,12 +7,12 @@ import Testing
 
 /// Several tasks, several stores on one directory, and files that change while they are read.
 @Suite struct LocalStoreConcurrencyTests {
-  private let scratch: ScratchDirectory
+  private let scratch: TestDirectory
   private let stores: [LocalStore]
   private let context = RequestContext(deadline: SystemClock().now + .seconds(60))
 
   init() throws {
-    let scratch = try ScratchDirectory()
+    let scratch = try TestDirectory()
     self.scratch = scratch
     stores = (0..<2).map { _ in LocalStore(directory: scratch.path, synchronizes: false) }
   }
@@ -95,7 +95,7 @@ import Testing
 
   @Test func aFileThatChangesDuringAReadEndsItWithoutABadByte() async throws {
     let size = 4 << 20
-    let file = try scratch.makeFile("file", [UInt8](repeating: 1, count: size))
+    let file = try scratch.write([UInt8](repeating: 1, count: size), to: "file")
     // Older kernels stamp by the tick: the change must come in a later one than the file.
     Pause.untilNextTick()
     let key = ObjectKey("file")
@@ -128,7 +128,7 @@ import Testing
         return !hasReplaced
       }
       guard isFirst else { return }
-      _ = try? scratch.makeFile("next", [UInt8](repeating: 2, count: size))
+      _ = try? scratch.write([UInt8](repeating: 2, count: size), to: "next")
       rename(scratch.path + "/next", scratch.path + "/file")
     }
     let request = GetRequest(version: version, range: ByteRange(0, size))
@@ -146,7 +146,7 @@ import Testing
 
   @Test func aFileCutShortDuringAReadFailsIt() async throws {
     let size = 4 << 20
-    let file = try scratch.makeFile("file", [UInt8](repeating: 1, count: size))
+    let file = try scratch.write([UInt8](repeating: 1, count: size), to: "file")
     let sink = CollectingSink { try? file.truncate(to: 10) }
     let error = await #expect(throws: StoreError.self) {
       let request = GetRequest(

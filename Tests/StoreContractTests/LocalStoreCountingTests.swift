@@ -1,5 +1,6 @@
 import Core
 import LocalStore
+import Simulation
 import Support
 import Testing
 
@@ -10,7 +11,7 @@ import Testing
   }
 
   @Test func callsAndBodyBytesAreCounted() async throws {
-    let directory = try ScratchDirectory()
+    let directory = try TestDirectory()
     let metrics = Metrics()
     let store = LocalStore(directory: directory.path, metrics: metrics)
     let context = RequestContext(deadline: SystemClock().now + .seconds(60))

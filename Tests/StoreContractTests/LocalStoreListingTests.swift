@@ -1,5 +1,6 @@
 import Core
 import Glibc
+import Simulation
 import Support
 import Testing
 
@@ -8,19 +9,6 @@ import Testing
 /// Listings of random trees against a sorted list of the same keys.
 @Suite struct LocalStoreListingTests {
   private let context = RequestContext(deadline: SystemClock().now + .seconds(60))
-
-  /// SplitMix64: the same keys from the same seed.
-  private struct Random: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var mixed = state
-      mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-      return mixed ^ (mixed >> 31)
-    }
-  }
 
   /// What S3's documentation says a listing is, done the slow way.
   private struct Model {
@@ -44,7 +32,7 @@ import Testing
   }
 
   /// Makes a tree of short names out of bytes around the slash, where the orders differ.
-  private func makeTree(_ scratch: ScratchDirectory, _ random: inout Random) throws -> Model {
+  private func makeTree(_ scratch: TestDirectory, _ random: inout Seeded) throws -> Model {
     let letters: [UInt8] = [0x20, 0x2C, 0x2D, 0x2E, 0x30, 0x61, 0xFF]
     var files: Set<[UInt8]> = []
     var directories: Set<[UInt8]> = []
@@ -112,8 +100,8 @@ import Testing
 
   @Test(arguments: 1...40)
   func aTreeIsListedInTheOrderOfItsKeys(_ seed: UInt64) async throws {
-    var random = Random(state: seed)
-    let scratch = try ScratchDirectory()
+    var random = Seeded(seed)
+    let scratch = try TestDirectory()
     let model = try makeTree(scratch, &random)
     let store = LocalStore(directory: scratch.path)
     for _ in 0..<30 {
@@ -136,13 +124,13 @@ import Testing
   }
 
   @Test func aDirectoryThatChangesBetweenPagesIsReadAgain() async throws {
-    let scratch = try ScratchDirectory()
-    for number in 0..<30 { try scratch.makeFile("\(100 + number)") }
+    let scratch = try TestDirectory()
+    for number in 0..<30 { try scratch.write(to: "\(100 + number)") }
     let store = LocalStore(directory: scratch.path)
     var request = ListRequest(prefix: ObjectKey(""), isDelimited: false, countMax: 10)
     let first = try await store.list(request, context: context)
     #expect(first.objects.last?.key == ObjectKey("109"))
-    try scratch.makeFile("110-new")
+    try scratch.write(to: "110-new")
     unlink(scratch.path + "/111")
     request.continuationToken = first.nextToken
     let second = try await store.list(request, context: context)
@@ -150,8 +138,8 @@ import Testing
   }
 
   @Test func namesAreKeptOnlyOnceTheirDirectoryHasSettledAndUntilItChanges() throws {
-    let scratch = try ScratchDirectory()
-    try scratch.makeFile("a")
+    let scratch = try TestDirectory()
+    try scratch.write(to: "a")
     let directory = try FileDescriptor.open(scratch.path, [.read, .directory])
     let unsettled = NamesCache(countMin: 1, settledAfter: .seconds(3600))
     #expect(try unsettled.names(of: directory, isRoot: true).count == 1)
@@ -161,7 +149,7 @@ import Testing
     #expect(try cache.names(of: directory, isRoot: true).count == 1)
     #expect(!cache.isEmpty)
     #expect(try cache.names(of: directory, isRoot: true).count == 1)
-    try scratch.makeFile("b")
+    try scratch.write(to: "b")
     #expect(try cache.names(of: directory, isRoot: true).count == 2)
     let large = NamesCache(countMin: 3, settledAfter: .zero)
     Pause.untilNextTick()
@@ -170,7 +158,7 @@ import Testing
   }
 
   @Test func aTokenThatIsNotOursIsRefused() async throws {
-    let scratch = try ScratchDirectory()
+    let scratch = try TestDirectory()
     let store = LocalStore(directory: scratch.path)
     for token in ["", "x", "b1", "bzz", "b6", "t61"] {
       let request = ListRequest(

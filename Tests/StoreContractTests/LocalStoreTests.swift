@@ -7,12 +7,12 @@ import Testing
 
 /// What the local store does beyond the contract: keys and files, and others in the directory.
 @Suite struct LocalStoreTests {
-  private let scratch: ScratchDirectory
+  private let scratch: TestDirectory
   private let store: LocalStore
   private let context = RequestContext(deadline: SystemClock().now + .seconds(60))
 
   init() throws {
-    scratch = try ScratchDirectory()
+    scratch = try TestDirectory()
     try scratch.makeDirectory("bucket")
     store = LocalStore(directory: scratch.path + "/bucket")
   }
@@ -42,10 +42,10 @@ import Testing
 
   @Test func objectsAreTheFilesBelowTheDirectory() async throws {
     try scratch.makeDirectory("bucket/made")
-    try scratch.makeFile("bucket/made/elsewhere", Array("by hand".utf8))
+    try scratch.write(Array("by hand".utf8), to: "bucket/made/elsewhere")
     _ = try await put("dir/by store", "bytes")
     #expect(try await keys() == ["dir/by store", "made/elsewhere"])
-    #expect(try scratch.bytes("bucket/dir/by store") == Array("bytes".utf8))
+    #expect(try scratch.bytes(of: "bucket/dir/by store") == Array("bytes".utf8))
     #expect(try await head("made/elsewhere").size == 7)
   }
 
@@ -61,7 +61,7 @@ import Testing
     _ key: String,
     _ reason: String
   ) async throws {
-    try scratch.makeFile("outside", [1])
+    try scratch.write([1], to: "outside")
     let refusal = await failure { _ = try await put(key) }
     #expect(refusal?.kind == .invalidRequest)
     #expect(refusal?.message.contains(reason) == true, "\(refusal?.message ?? "")")
@@ -71,7 +71,7 @@ import Testing
     let read = await failure { _ = try await store.get(request, into: sink, context: context) }
     #expect(read?.kind == .notFound)
     try await store.delete(ObjectKey(key), ifMatch: nil, context: context)
-    #expect(try scratch.bytes("outside") == [1])
+    #expect(try scratch.bytes(of: "outside") == [1])
     let upload = await failure {
       let request = PutRequest(key: ObjectKey(key))
       _ = try await store.createMultipartUpload(request, context: context)
@@ -80,7 +80,7 @@ import Testing
   }
 
   @Test func aListingBelowAKeyThatCannotBeIsEmpty() async throws {
-    try scratch.makeFile("outside", [1])
+    try scratch.write([1], to: "outside")
     _ = try await put("a")
     for prefix in ["../", "/", "a/../", ".dipper-local/", "./", "//", "x\0/"] {
       #expect(try await keys(prefix: prefix) == [], "\(prefix.debugDescription)")
@@ -89,7 +89,7 @@ import Testing
 
   @Test func symbolicLinksAreNoObjectsAndLeadNowhere() async throws {
     try scratch.makeDirectory("outside")
-    try scratch.makeFile("outside/secret", [1, 2, 3])
+    try scratch.write([1, 2, 3], to: "outside/secret")
     try scratch.makeLink("bucket/directory", to: "../outside")
     try scratch.makeLink("bucket/file", to: "../outside/secret")
     try scratch.makeLink("bucket/absolute", to: scratch.path + "/outside/secret")
@@ -104,9 +104,9 @@ import Testing
       #expect(await failure { _ = try await put(key) }?.kind == .invalidRequest, "\(key)")
       try await store.delete(ObjectKey(key), ifMatch: nil, context: context)
     }
-    #expect(try scratch.bytes("outside/secret") == [1, 2, 3])
+    #expect(try scratch.bytes(of: "outside/secret") == [1, 2, 3])
     #expect(scratch.names("outside") == ["secret"])
-    #expect(try scratch.bytes("bucket/inside") == Array("own".utf8))
+    #expect(try scratch.bytes(of: "bucket/inside") == Array("own".utf8))
     #expect(scratch.exists("bucket/alias"))
   }
 
@@ -163,13 +163,13 @@ import Testing
   }
 
   @Test func aReplacedFileKeepsItsPermissions() async throws {
-    let file = try scratch.makeFile("bucket/private", [1])
+    let file = try scratch.write([1], to: "bucket/private")
     fchmod(file.number, 0o640)
     _ = try await put("private", "new")
     var status = stat()
     #expect(stat(scratch.path + "/bucket/private", &status) == 0)
     #expect(status.st_mode & 0o777 == 0o640)
-    #expect(try scratch.bytes("bucket/private") == Array("new".utf8))
+    #expect(try scratch.bytes(of: "bucket/private") == Array("new".utf8))
   }
 
   @Test func everyPutHasATagOfItsOwn() async throws {
@@ -185,7 +185,7 @@ import Testing
 
   @Test func anyChangeOfTheFileChangesTheTag() async throws {
     let path = scratch.path + "/bucket/file"
-    let file = try scratch.makeFile("bucket/file", Array("aaaa".utf8))
+    let file = try scratch.write(Array("aaaa".utf8), to: "bucket/file")
     var tags = [try await head("file").version.etag]
     // Each change comes in a tick of the kernel's clock of its own; older kernels stamp no finer.
     func note(_ change: () throws -> Void) async throws {
@@ -201,14 +201,14 @@ import Testing
       futimens(file.number, times)
     }
     try await note {
-      try scratch.makeFile("bucket/new", Array("ccc".utf8))
+      try scratch.write(Array("ccc".utf8), to: "bucket/new")
       rename(scratch.path + "/bucket/new", path)
     }
     #expect(Set(tags).count == tags.count)
   }
 
   @Test func aProbeSaysWhatIsWrongWithTheDirectory() async throws {
-    try scratch.makeFile("file", [])
+    try scratch.write([], to: "file")
     for (path, word) in [("missing", "does not exist"), ("file", "not a directory")] {
       let store = LocalStore(directory: scratch.path + "/" + path)
       let error = await failure { try await store.probe(context: context) }
@@ -230,10 +230,10 @@ import Testing
   @Test func whatAKilledProcessLeftIsClearedAndWhatIsBeingWrittenIsNot() async throws {
     _ = try await put("first")
     let temporary = "bucket/.dipper-local/temporary"
-    try scratch.makeFile(temporary + "/torn", [1, 2, 3])
+    try scratch.write([1, 2, 3], to: temporary + "/torn")
     try scratch.makeDirectory(temporary + "/discarded")
-    try scratch.makeFile(temporary + "/discarded/part-1", [1])
-    let busy = try scratch.makeFile(temporary + "/busy", [1])
+    try scratch.write([1], to: temporary + "/discarded/part-1")
+    let busy = try scratch.write([1], to: temporary + "/busy")
     #expect(try busy.tryLock())
     let next = LocalStore(directory: scratch.path + "/bucket")
     let request = PutRequest(key: ObjectKey("second"))

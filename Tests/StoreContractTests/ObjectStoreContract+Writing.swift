@@ -1,4 +1,5 @@
 import Core
+import Simulation
 import Support
 import Testing
 
@@ -11,7 +12,7 @@ extension ObjectStoreContract {
       #expect(try await setting.head("object").userMetadata == [:])
     },
     Claim("a body is taken from a range of a file") { setting in
-      let file = try ScratchDirectory().makeFile("body", pattern(10_000))
+      let file = try TestDirectory().write(pattern(10_000), to: "body")
       let request = PutRequest(key: setting.key("object"))
       let body = BodySource.file(descriptor: file.number, range: ByteRange(1000, 3000))
       let metadata = try await setting.store.put(request, body: body, context: setting.context)

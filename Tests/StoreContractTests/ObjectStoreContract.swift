@@ -30,7 +30,7 @@ enum ObjectStoreContract {
     /// A context whose deadline doesn't matter.
     let context: RequestContext
     /// What the store lives in, for as long as it is used.
-    var scratch: ScratchDirectory?
+    var scratch: TestDirectory?
 
     func key(_ name: String) -> ObjectKey { ObjectKey(prefix + name) }
 

@@ -1,4 +1,5 @@
 import Core
+import Simulation
 import Testing
 
 @testable import StoreWire
@@ -27,7 +28,7 @@ import Testing
 
   @Test(arguments: 1...4)
   func noBytesTrapAParser(_ seed: Int) throws {
-    var random = SplitMix64(seed: UInt64(seed))
+    var random = Seeded(UInt64(seed))
     for _ in 0..<150 {
       try parse(
         (0..<Int.random(in: 0...200, using: &random)).map { _ in
@@ -46,7 +47,7 @@ import Testing
 
   @Test(arguments: 1...8)
   func noDamageToAnAnswerTrapsAParser(_ seed: Int) throws {
-    var random = SplitMix64(seed: UInt64(seed) << 32)
+    var random = Seeded(UInt64(seed) << 32)
     for _ in 0..<40 {
       for fixture in Self.fixtures {
         var bytes = fixture
@@ -58,7 +59,7 @@ import Testing
     }
   }
 
-  private func damage(_ bytes: inout [UInt8], using random: inout SplitMix64) {
+  private func damage(_ bytes: inout [UInt8], using random: inout Seeded) {
     guard !bytes.isEmpty else { return }
     let start = Int.random(in: 0..<bytes.count, using: &random)
     let end = min(bytes.count, start + Int.random(in: 0...40, using: &random))
@@ -129,25 +130,5 @@ import Testing
       #expect(error.description.utf8.count < 4096)
       _ = S3Answers.regionHint(answer)
     }
-  }
-}
-
-/// A small generator with a seed.
-///
-/// Source: Steele, Lea and Flood, "Fast Splittable Pseudorandom
-/// Number Generators", 2014.
-private struct SplitMix64: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) {
-    state = seed
-  }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var value = state
-    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-    return value ^ (value >> 31)
   }
 }

@@ -1,6 +1,7 @@
 import Core
 import Daemon
 import Glibc
+import Simulation
 import Support
 import Testing
 
@@ -20,12 +21,12 @@ func sampleStatus(mountpoint: String) -> MountStatus {
 
 @Suite
 struct ControlSocketTests {
-  private let home: TemporaryDirectory
+  private let home: TestDirectory
   private let directory: RuntimeDirectory
   private let client: ControlClient
 
   init() throws {
-    home = try TemporaryDirectory()
+    home = try TestDirectory()
     directory = RuntimeDirectory(path: home.path + "/run")
     client = ControlClient(directories: [directory])
   }
@@ -152,7 +153,7 @@ struct ControlSocketTests {
 struct RuntimeDirectoryTests {
   @Test
   func aLinkOrAnOpenDirectoryIsRefused() throws {
-    let home = try TemporaryDirectory()
+    let home = try TestDirectory()
     mkdir(home.path + "/real", 0o700)
     symlink("real", home.path + "/link")
     mkdir(home.path + "/open", 0o700)

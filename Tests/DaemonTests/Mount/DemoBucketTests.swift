@@ -1,4 +1,5 @@
 import Glibc
+import Simulation
 import Support
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
 struct DemoBucketTests {
   @Test
   func theSampleIsWholeAndMadeOnce() throws {
-    let place = try TemporaryDirectory()
+    let place = try TestDirectory()
     let first = try DemoBucket.make(in: place.path + "/a/b")
     let numbers = try FileDescriptor.open(first.directory + "/big/numbers.bin", .read)
     #expect(try numbers.size() == DemoBucket.largestSize)
@@ -20,7 +21,7 @@ struct DemoBucketTests {
 
   @Test
   func theArchiveIsOneThatTarReads() throws {
-    let place = try TemporaryDirectory()
+    let place = try TestDirectory()
     let bucket = try DemoBucket.make(in: place.path)
     let null = try FileDescriptor.open("/dev/null", .readWrite)
     let output = place.path + "/list"

@@ -1,4 +1,5 @@
 import Glibc
+import Simulation
 import Support
 import Testing
 
@@ -74,7 +75,7 @@ struct MountpointCheckTests {
 struct MountpointTests {
   @Test
   func theSameDirectoryHasOneSpelling() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TestDirectory()
     mkdir(directory.path + "/m", 0o700)
     symlink("m", directory.path + "/link")
     let plain = try Mountpoint(directory.path + "/m")
@@ -87,7 +88,7 @@ struct MountpointTests {
 
   @Test
   func factsComeFromTheDirectoryItself() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TestDirectory()
     #expect(try Mountpoint(directory.path).facts().kind == .directory)
     #expect(try Mountpoint(directory.path).facts().hasEntries == false)
     #expect(try Mountpoint(directory.path + "/none").facts().kind == .missing)
