@@ -1,4 +1,5 @@
 internal import Core
+internal import ObjectFiles
 internal import Support
 
 /// Tells of failed operations once: a record for `status`, a line in the log, and the words for
@@ -16,6 +17,8 @@ final class FailureReporter: Sendable {
 
   private struct State {
     var filter = RepetitionFilter(interval: .seconds(10))
+    // What the kernel asks a second time, because the first answer was a failure.
+    var repetitions = RepetitionFilter(interval: ObjectFile.repetitionSpan)
     var lastErrors: [NodeID: String] = [:]
   }
 
@@ -34,7 +37,21 @@ final class FailureReporter: Sendable {
   }
 
   /// The operation failed, and its caller is told `error`.
+  ///
+  /// The kernel asks for some things again before it tells the program of a failure; the same failure
+  /// of the same operation on the same path within half a second is one.
   func report(_ error: FileError, _ operation: Operation) {
+    let errno = error.code.errnoName
+    let now = time.now
+    let isRepeated = state.withLock { state in
+      if let node = operation.node {
+        if state.lastErrors.count >= Self.lastErrorCountMax { state.lastErrors = [:] }
+        state.lastErrors[node] = "\(operation.name): \(errno): \(error.message)"
+      }
+      let kind = "\(operation.name) \(errno) \(operation.path)"
+      return state.repetitions.occurred(kind, at: now) == .suppress
+    }
+    guard !isRepeated else { return }
     errors.append(
       ErrorRing.Record(
         time: time.wallTime,
@@ -43,15 +60,9 @@ final class FailureReporter: Sendable {
         error: error
       )
     )
-    let errno = error.code.errnoName
     let code = error.cause?.code ?? ""
-    let now = time.now
-    let verdict = state.withLock { state in
-      if let node = operation.node {
-        if state.lastErrors.count >= Self.lastErrorCountMax { state.lastErrors = [:] }
-        state.lastErrors[node] = "\(operation.name): \(errno): \(error.message)"
-      }
-      return state.filter.occurred("\(operation.name) \(errno) \(code)", at: now)
+    let verdict = state.withLock {
+      $0.filter.occurred("\(operation.name) \(errno) \(code)", at: now)
     }
     guard case .tell(let suppressedCount) = verdict else { return }
     let more = suppressedCount > 0 ? " (and \(suppressedCount) more like it before)" : ""

@@ -18,6 +18,8 @@ package struct FilesystemOptions: Sendable {
   package var metadataTTL: Duration = .seconds(10)
   /// How long an operation may wait for the store.
   package var deadline: Duration = .seconds(60)
+  /// How often a failed request is tried again; nil leaves it to the deadline.
+  package var retryCountMax: Int?
   /// How long something known already waits for its confirmation before the store counts as
   /// unreachable and the older knowledge is used.
   package var confirmationPatience: Duration = .seconds(5)

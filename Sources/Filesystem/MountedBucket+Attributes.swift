@@ -26,10 +26,12 @@ extension MountedBucket {
         path: path(of: entry.key),
         node: node
       )
-      let waiting = park(reply, operation)
-      let giveUp = confirm(node, entry, in: parent) { [self] outcome in
+      let budget = budget(for: entry.key, at: now)
+      guard let waiting = park(reply, operation, budget) else { return }
+      let giveUp = confirm(node, entry, in: parent, by: budget.deadline) { [self] outcome in
         switch outcome {
         case .success(let (entry, until)):
+          waited(budget)
           let timeout = timeout(until: until, at: time.now)
           waiting.succeed(AttributesAnswer(attributes: attributes(of: entry), timeout: timeout))
         case .failure(let error):
@@ -92,6 +94,7 @@ extension MountedBucket {
     _ node: NodeID,
     _ entry: Entry,
     in parent: Directory?,
+    by deadline: Instant,
     waiter: @escaping @Sendable (Result<(Entry, until: Instant), FileError>) -> Void
   ) -> @Sendable () -> Void {
     if let parent, hasShortListing(parent) {
@@ -105,7 +108,7 @@ extension MountedBucket {
     }
     let ticket = heads.join(
       entry.key,
-      asking: { [self] in await head(entry) },
+      asking: { [self] in await head(entry, by: deadline) },
       waiter: { [self] outcome in
         switch outcome {
         case .success: waiter(confirmed(node))
@@ -130,10 +133,10 @@ extension MountedBucket {
   }
 
   /// Asks for an object and remembers what the store says.
-  func head(_ entry: Entry) async -> HeadOutcome {
+  func head(_ entry: Entry, by deadline: Instant) async -> HeadOutcome {
     let askedAt = time.now
     let hasFallback = entry.page.requestedAt >= askedAt - options.staleMax
-    switch await queries.head(entry.key, hasFallback: hasFallback) {
+    switch await queries.head(entry.key, hasFallback: hasFallback, by: deadline) {
     case .success(let metadata?):
       let sighted = ListingPage.single(
         metadata,

@@ -58,21 +58,26 @@ extension MountedBucket {
       reporter.report(error, operation)
       reply.fail(error)
     case .waiting(let row):
-      wait(for: row, cursor, park(reply, operation))
+      let budget = budget(for: open.directory.prefix, at: time.now)
+      guard let waiting = park(reply, operation, budget) else { return }
+      wait(for: row, cursor, waiting, budget)
     }
   }
 
   private func wait(
     for row: Int,
     _ cursor: DirectoryCursor,
-    _ waiting: WaitingReply<DirectoryAnswer>
+    _ waiting: WaitingReply<DirectoryAnswer>,
+    _ budget: PatienceLedger.Budget
   ) {
     let listing = cursor.listing
     let ticket = listing.whenReached(row) { [self] in
       switch cursor.readiness {
-      case .ready: waiting.succeed(DirectoryAnswer(source: cursor))
+      case .ready:
+        waited(budget)
+        waiting.succeed(DirectoryAnswer(source: cursor))
       case .failed(let error): waiting.fail(error)
-      case .waiting(let row): wait(for: row, cursor, waiting)
+      case .waiting(let row): wait(for: row, cursor, waiting, budget)
       }
     }
     if let ticket { waiting.whenGivenUp { listing.leave(ticket) } }

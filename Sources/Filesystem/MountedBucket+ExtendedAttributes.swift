@@ -40,10 +40,12 @@ extension MountedBucket {
       return
     }
     let path = path(of: entry.key)
-    let waiting = park(reply, FailureReporter.Operation(name: "getxattr", path: path, node: node))
+    let operation = FailureReporter.Operation(name: "getxattr", path: path, node: node)
+    let budget = budget(for: entry.key, at: time.now)
+    guard let waiting = park(reply, operation, budget) else { return }
     let ticket = heads.join(
       entry.key,
-      asking: { [self] in await head(entry) },
+      asking: { [self] in await head(entry, by: budget.deadline) },
       waiter: { outcome in
         switch outcome {
         case .failure(let error): waiting.fail(error)

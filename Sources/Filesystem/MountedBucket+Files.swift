@@ -18,10 +18,13 @@ extension MountedBucket {
       if !isTaken { close(handle) }
     case .success(.doubtful(let entry, let parent)):
       let path = path(of: entry.key)
-      let waiting = park(reply, FailureReporter.Operation(name: "open", path: path, node: node))
-      let giveUp = confirm(node, entry, in: parent) { [self] outcome in
+      let operation = FailureReporter.Operation(name: "open", path: path, node: node)
+      let budget = budget(for: entry.key, at: now)
+      guard let waiting = park(reply, operation, budget) else { return }
+      let giveUp = confirm(node, entry, in: parent, by: budget.deadline) { [self] outcome in
         switch outcome {
         case .success(let (entry, _)):
+          waited(budget)
           let handle = addHandle(.file(OpenFile(entry, node: node, bucket: self)))
           let isTaken = waiting.succeed(OpenAnswer(handle: handle, keepsPageCache: true))
           if !isTaken { close(handle) }

@@ -34,10 +34,13 @@ extension MountedBucket {
       return
     }
     let path = path(of: Self.nameKey(child, in: directory))
-    let waiting = park(reply, FailureReporter.Operation(name: "lookup", path: path))
-    let giveUp = lookUp(child, in: directory, at: now) { [self] outcome in
+    let budget = budget(for: ObjectKey(directory.prefix.bytes + child.component), at: now)
+    let operation = FailureReporter.Operation(name: "lookup", path: path)
+    guard let waiting = park(reply, operation, budget) else { return }
+    let giveUp = lookUp(child, in: directory, at: now, by: budget.deadline) { [self] outcome in
       switch outcome {
       case .success(let sighting):
+        waited(budget)
         let answer = answer(sighting, in: directory, at: time.now)
         if !waiting.succeed(answer) { takeBack(answer) }
       case .failure(let error):
@@ -54,6 +57,7 @@ extension MountedBucket {
     _ child: NameCodec.Child,
     in directory: Directory,
     at now: Instant,
+    by deadline: Instant,
     waiter: @escaping @Sendable (LookupOutcome) -> Void
   ) -> @Sendable () -> Void {
     if hasShortListing(directory) {
@@ -77,7 +81,7 @@ extension MountedBucket {
     }
     let ticket = lookups.join(
       Self.nameKey(child, in: directory),
-      asking: { [self] in await find(child, in: directory) },
+      asking: { [self] in await find(child, in: directory, by: deadline) },
       waiter: waiter
     )
     return { [lookups] in lookups.leave(ticket) }
@@ -111,7 +115,11 @@ extension MountedBucket {
   }
 
   /// Asks the store for a name and remembers what it says.
-  private func find(_ child: NameCodec.Child, in directory: Directory) async -> LookupOutcome {
+  private func find(
+    _ child: NameCodec.Child,
+    in directory: Directory,
+    by deadline: Instant
+  ) async -> LookupOutcome {
     let askedAt = time.now
     let older = remembered(child, in: directory, at: askedAt)
     let component = child.component[...]
@@ -119,10 +127,15 @@ extension MountedBucket {
     let answer: Result<StoreQueries.Finding, StoreError>
     if component.isEmpty, child.isShadowedObject {
       // The directory's own key: what is asked in it is whether there are bytes.
-      answer = await queries.head(key, hasFallback: older != nil)
+      answer = await queries.head(key, hasFallback: older != nil, by: deadline)
         .map { StoreQueries.Finding(object: $0?.size == 0 ? nil : $0, isDirectory: true) }
     } else {
-      answer = await queries.find(key, mayBeObject: !component.isEmpty, hasFallback: older != nil)
+      answer = await queries.find(
+        key,
+        mayBeObject: !component.isEmpty,
+        hasFallback: older != nil,
+        by: deadline
+      )
     }
     switch answer {
     case .success(let finding):

@@ -42,6 +42,8 @@ package final class MountedBucket: FileOperations {
   let lookups = FlightTable<ObjectKey, LookupOutcome>()
   let heads = FlightTable<ObjectKey, HeadOutcome>()
   let keptListings = Lock(KeptListings())
+  /// What system calls have waited in vain.
+  let patience: Lock<PatienceLedger>
   // Lock order: `tables` and the others here are never held together, nor while anything is called.
   let tables: Lock<Tables>
 
@@ -62,8 +64,12 @@ package final class MountedBucket: FileOperations {
     files = ObjectFile.Environment(
       cache: cache,
       timers: timers,
+      time: time,
       patience: options.deadline,
       prefetch: options.prefetch
+    )
+    patience = Lock(
+      PatienceLedger(patience: options.deadline, span: ObjectFile.repetitionSpan)
     )
     reporter = FailureReporter(log: log, errors: errors, time: time)
     queries = StoreQueries(store: store, time: time, options: options)
@@ -186,26 +192,6 @@ extension MountedBucket {
     let prefix = options.directoryPrefix
     return key.hasPrefix(prefix)
       ? key.bytes.dropFirst(prefix.bytes.count).printable : key.description
-  }
-
-  /// Parks a reply until it is answered, interrupted, or out of time.
-  func park<Answer: Sendable>(
-    _ reply: consuming Reply<Answer>,
-    _ operation: FailureReporter.Operation
-  ) -> WaitingReply<Answer> {
-    let patience = options.deadline
-    return WaitingReply(
-      reply,
-      patience: patience,
-      timers: timers,
-      timedOut: {
-        FileError(
-          .timedOut,
-          "\(operation.name) of \"\(operation.path)\" had no answer from the store within \(patience)"
-        )
-      },
-      onFailure: { [reporter] error in reporter.report(error, operation) }
-    )
   }
 
   /// Makes a handle.

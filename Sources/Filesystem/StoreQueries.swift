@@ -19,17 +19,22 @@ struct StoreQueries: Sendable {
   private static let emptyPageCountMax = 1000
 
   /// Asks for the object at `key`; success with nil says that there is none.
-  func head(_ key: ObjectKey, hasFallback: Bool) async -> Result<ObjectMetadata?, StoreError> {
-    await patiently(hasFallback: hasFallback) { context in await head(key, context) }
+  func head(
+    _ key: ObjectKey,
+    hasFallback: Bool,
+    by deadline: Instant
+  ) async -> Result<ObjectMetadata?, StoreError> {
+    await patiently(hasFallback: hasFallback, by: deadline) { context in await head(key, context) }
   }
 
   /// Asks at once for the object at `key` and for keys below `key/`.
   func find(
     _ key: ObjectKey,
     mayBeObject: Bool,
-    hasFallback: Bool
+    hasFallback: Bool,
+    by deadline: Instant
   ) async -> Result<Finding, StoreError> {
-    await patiently(hasFallback: hasFallback) { context in
+    await patiently(hasFallback: hasFallback, by: deadline) { context in
       async let object = mayBeObject ? head(key, context) : .success(nil)
       async let directory = hasKeys(below: ObjectKey(key.bytes + [UInt8(ascii: "/")]), context)
       return Self.finding(await object, await directory)
@@ -37,12 +42,14 @@ struct StoreQueries: Sendable {
   }
 
   /// Asks for a page of a directory's listing.
+  ///
+  /// Many may wait for it, each with a deadline of its own; the page has all the time of one.
   func page(
     of prefix: ObjectKey,
     token: String?,
     hasFallback: Bool
   ) async -> Result<ListPage, StoreError> {
-    await patiently(hasFallback: hasFallback) { context in
+    await patiently(hasFallback: hasFallback, by: time.now + options.deadline) { context in
       await list(ListRequest(prefix: prefix, isDelimited: true, continuationToken: token), context)
     }
   }
@@ -108,25 +115,29 @@ struct StoreQueries: Sendable {
     }
   }
 
-  /// Asks with the patience of an operation; if older knowledge could serve, first with less.
+  /// Asks until an operation's deadline; if older knowledge could serve, first for a shorter time.
   private func patiently<Answer: Sendable>(
     hasFallback: Bool,
+    by operationDeadline: Instant,
     _ ask: (RequestContext) async -> Result<Answer, StoreError>
   ) async -> Result<Answer, StoreError> {
-    // A little before the caller's own patience ends, so that the store's reason is told, and not
-    // only that there was no answer.
-    let deadline = time.now + options.deadline - options.deadline / 20
+    let deadline = operationDeadline - PatienceLedger.reserve(of: options.deadline)
     if hasFallback {
-      let patience = min(options.confirmationPatience, options.deadline)
-      let answer = await ask(RequestContext(deadline: time.now + patience))
+      let answer = await ask(context(min(time.now + options.confirmationPatience, deadline)))
       guard case .failure(let error) = answer else { return answer }
       switch error.kind {
-      // A store that answers, if only with a refusal, is worth the rest of the time.
-      case .throttled, .serverFailure: break
+      // A store that answers, if only with a refusal, is worth the rest of the time; unless it has
+      // been asked as often as it may.
+      case .throttled, .serverFailure:
+        guard options.retryCountMax == nil else { return answer }
       default: return answer
       }
     }
-    return await ask(RequestContext(deadline: deadline))
+    return await ask(context(deadline))
+  }
+
+  private func context(_ deadline: Instant) -> RequestContext {
+    RequestContext(deadline: deadline, retryCountMax: options.retryCountMax)
   }
 }
 

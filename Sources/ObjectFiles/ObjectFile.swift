@@ -11,8 +11,10 @@ package final class ObjectFile: Sendable {
   package struct Environment: Sendable {
     /// Where the bytes are.
     package var cache: any PartCache
-    /// The clock of the deadlines.
+    /// What ends waits by their deadlines.
     package var timers: Timers
+    /// The clock.
+    package var time: any TimeSource
     /// How long a read may wait.
     package var patience: Duration
     /// What bounds the guesses.
@@ -22,11 +24,13 @@ package final class ObjectFile: Sendable {
     package init(
       cache: any PartCache,
       timers: Timers,
+      time: any TimeSource,
       patience: Duration,
       prefetch: PrefetchPolicy.Limits = .init()
     ) {
       self.cache = cache
       self.timers = timers
+      self.time = time
       self.patience = patience
       self.prefetch = prefetch
     }
@@ -42,13 +46,16 @@ package final class ObjectFile: Sendable {
   private struct Refusal: Sendable {
     let range: ByteRange
     let error: FileError
+    /// When it ends.
+    let until: Instant
   }
 
-  /// How long a refusal stands.
+  /// What is asked again within this time of a failure is the kernel's second question.
   ///
   /// When a read ahead fails, the kernel asks for the same bytes once more before it tells the program,
-  /// which would double the wait. A program that tries again does so later than this.
-  private static let refusalSpan = Duration.milliseconds(500)
+  /// and likewise for a name that it knew; that would double the wait. A program that tries again
+  /// does so later than this.
+  package static let repetitionSpan = Duration.milliseconds(500)
 
   /// The version whose bytes this is.
   package let version: ObjectVersion
@@ -77,8 +84,8 @@ package final class ObjectFile: Sendable {
       reply.succeed(.bytes([]))
       return
     }
-    if let refusal = state.withLock({ $0.refusal }), refusal.range.overlaps(wanted) {
-      reply.fail(refusal.error)
+    if let error = refusal(of: wanted) {
+      reply.fail(error)
       return
     }
     let object: any CachedObject
@@ -146,10 +153,21 @@ package final class ObjectFile: Sendable {
   /// Remembers a wait in vain for the kernel's second question.
   private func refused(_ range: ByteRange, _ error: FileError) {
     guard error.code == .timedOut else { return }
-    state.withLock { $0.refusal = Refusal(range: range, error: error) }
-    _ = environment.timers.schedule(after: Self.refusalSpan) { [weak self] in
-      self?.state.withLock { $0.refusal = nil }
+    let until = environment.time.now + Self.repetitionSpan
+    state.withLock { $0.refusal = Refusal(range: range, error: error, until: until) }
+  }
+
+  /// The error of a read that was just made in vain, if this is the same again.
+  private func refusal(of range: ByteRange) -> FileError? {
+    guard let refusal = state.withLock({ $0.refusal }) else { return nil }
+    if refusal.until > environment.time.now {
+      return refusal.range.overlaps(range) ? refusal.error : nil
     }
+    state.withLock { state in
+      // Another may have come meanwhile.
+      if state.refusal?.until == refusal.until { state.refusal = nil }
+    }
+    return nil
   }
 
   private func cachedObject() throws(DiskFailure) -> any CachedObject {

@@ -18,6 +18,8 @@ package struct Call: Sendable {
   package var source: ObjectKey?
   /// True if a reader waited for it.
   package var isUrgent: Bool
+  /// How often it might be tried again.
+  package var retryCountMax: Int?
   /// Bytes of bodies that came from the store.
   package var receivedByteCount = 0
   /// Bytes of bodies that went to the store.
@@ -52,6 +54,7 @@ package struct Call: Sendable {
     self.partNumber = partNumber
     self.source = source
     isUrgent = context.isUrgent
+    retryCountMax = context.retryCountMax
   }
 
   /// Where a call has got to when the store's hook is asked.

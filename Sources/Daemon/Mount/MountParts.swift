@@ -21,10 +21,15 @@ struct MountParts: Sendable {
   static func make(
     _ settings: MountSettings,
     mountpoint: Mountpoint,
+    report: StartReport,
     log: Log
   ) async throws(MountFailure) -> MountParts {
     let metrics = Metrics()
     let bucket = try await reach(settings, metrics: metrics, log: log)
+    if let warning = await MountPreparation.emptyPrefixWarning(settings, of: bucket) {
+      report.note(warning)
+      log.write(.warning, warning)
+    }
     let time = SystemClock()
     let timers = Timers(time: time)
     let environment = TransferEnvironment(
@@ -120,6 +125,7 @@ struct MountParts: Sendable {
     options.umask = settings.umask
     options.metadataTTL = settings.metadataTTL
     options.deadline = settings.deadline
+    options.retryCountMax = settings.retryCountMax
     options.prefetch = PrefetchPolicy.Limits(
       partSize: settings.partSize,
       aheadMax: settings.partSize * settings.parallel,

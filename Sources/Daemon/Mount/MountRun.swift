@@ -50,8 +50,8 @@ package final class MountRun: Sendable {
     let mountpoint = try MountPreparation.mountpoint(settings, report: report)
     // From here on nothing hangs on the directory that this was started in.
     chdir("/")
-    let parts = try AsyncWork.wait { [settings, log] () async throws(MountFailure) in
-      try await MountParts.make(settings, mountpoint: mountpoint, log: log)
+    let parts = try AsyncWork.wait { [settings, report, log] () async throws(MountFailure) in
+      try await MountParts.make(settings, mountpoint: mountpoint, report: report, log: log)
     }
     // Not looked at from this process: a thread that waits for an answer of its own process can't be
     // killed, and neither can the process then. The starter looks.
