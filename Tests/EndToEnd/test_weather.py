@@ -94,7 +94,9 @@ def test_R5_a_reader_dies_at_once_while_the_store_is_silent(reading, proxy, sign
     proxy.rules = [{"hole": True}]
     # cat leaves the signals as they are; dd catches SIGINT, and the kernel ends a wait for a page only
     # for a signal that kills.
-    reader = subprocess.Popen(["cat", mount / "d/f"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    # A job in a shell's background ignores SIGINT, and so would the tests' children.
+    reader = subprocess.Popen(["env", "--default-signal=INT", "cat", mount / "d/f"],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_for(lambda: proxy.requests("GET", "/d/f"), "the read to reach the store")
     begin = time.monotonic()
     reader.send_signal(signal_number)
