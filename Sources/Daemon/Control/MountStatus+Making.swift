@@ -17,6 +17,7 @@ extension MountStatus {
     self.bucket = bucket
     pid = processID
     self.since = since.iso8601
+    state = .serving
     readOnly = isReadOnly
     self.cache = cache
     self.memory = memory

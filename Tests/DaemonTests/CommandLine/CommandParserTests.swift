@@ -197,7 +197,7 @@ struct CommandParserTests {
     #expect(!error.message.contains("\n"))
   }
 
-  @Test(arguments: ["http://127.0.0.1:9000", "https://s3.example.com/base", "localhost:9000"])
+  @Test(arguments: ["http://127.0.0.1:9000", "https://s3.example.com/base", "storage:9000"])
   func anEndpointIsAnAddress(endpoint: String) throws {
     #expect(try invocation("ls", "s3://b", "--endpoint", endpoint).text(.endpoint) == endpoint)
   }
