@@ -83,9 +83,8 @@ enum MountPreparation {
   // left is for the objects that are being read, two each.
   static let openFileCountMin = 128
 
-  /// Refuses to start with so few descriptors that reads would fail for want of them.
-  ///
-  /// - Parameter limit: the limit, raised as far as it goes; nil if it isn't known.
+  /// Refuses to start with so few descriptors that reads would fail for want of them; `limit` has been
+  /// raised as far as it goes, and is nil if it isn't known.
   static func checkOpenFiles(_ limit: Int?) throws(MountFailure) {
     guard let limit, limit < openFileCountMin else { return }
     throw MountFailure(
