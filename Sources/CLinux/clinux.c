@@ -12,10 +12,6 @@ int clinux_start_writeback(int descriptor, off_t offset, off_t count) {
   return sync_file_range(descriptor, offset, count, SYNC_FILE_RANGE_WRITE);
 }
 
-#include <syslog.h>
-
-void clinux_syslog(int priority, const char *line) { syslog(priority, "%s", line); }
-
 #include <pthread.h>
 
 void clinux_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }

@@ -14,6 +14,7 @@ struct GetCommand {
 
   func run() throws(Failure) {
     let url = try BucketURL(invocation.operands[0], for: .object)
+    try url.checkOptions(invocation)
     let log: Log
     do throws(DiskFailure) {
       log = try Log(invocation, otherwise: .standardError)

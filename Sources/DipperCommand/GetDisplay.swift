@@ -4,10 +4,14 @@ internal import Dipper
 internal import Support
 
 /// What a person, or a script, sees of a download while it runs.
+///
+/// A terminal has a line that moves; where `--progress` asks for it elsewhere, there is one line at the
+/// end, since a log has no use for the others.
 final class GetDisplay: Sendable {
   private let name: String
   private let isJSON: Bool
   private let width: Int?
+  private let isTerminal: Bool
   private let line = Lock<ProgressLine?>(nil)
 
   /// Creates the display that a command line asks for: events, a progress line, or nothing.
@@ -15,6 +19,7 @@ final class GetDisplay: Sendable {
     self.name = String(name.split(separator: "/").last ?? "")
     isJSON = invocation.has(.json)
     let terminalWidth = Console.progressWidth
+    isTerminal = terminalWidth != nil
     if invocation.has(.noProgress) || (isJSON && !invocation.has(.progress)) {
       width = nil
     } else {
@@ -37,9 +42,10 @@ final class GetDisplay: Sendable {
     }
   }
 
-  /// Leaves the progress line as it is and goes to the next.
+  /// Leaves the progress line as it is and goes to the next, or shows it for the first time.
   func end() {
-    if width != nil, line.withLock({ $0 != nil }) { Console.show("\n") }
+    guard let width, let line = line.withLock({ $0 }) else { return }
+    Console.show(isTerminal ? "\n" : line.text(width: width) + "\n")
   }
 
   private func draw(_ count: Int) {
@@ -50,7 +56,7 @@ final class GetDisplay: Sendable {
       return line?.text(width: width - 1)
     }
     // Back to the start of the line, and clear what was longer.
-    if let text { Console.show("\r\(text)\u{1B}[K") }
+    if isTerminal, let text { Console.show("\r\(text)\u{1B}[K") }
   }
 }
 

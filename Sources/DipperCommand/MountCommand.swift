@@ -14,6 +14,7 @@ struct MountCommand {
   func run() throws(Failure) {
     let invocation = program.invocation
     let url = try BucketURL(invocation.operands[0], for: .bucket)
+    try url.checkOptions(invocation)
     let settings: MountSettings
     do throws(UsageError) {
       settings = try MountSettings(
@@ -44,13 +45,16 @@ struct MountCommand {
       try startDaemon(arguments, logFile: invocation.text(.logFile))
       return
     }
+    let place =
+      isForeground || invocation.has(.logFile) ? nil : DaemonLog(mountpoint: settings.mountpoint)
     let log: Log
     do throws(DiskFailure) {
-      log = try Log(invocation, otherwise: isForeground ? .standardError : .systemLog)
+      log = try Log(invocation, otherwise: place?.target ?? .standardError)
     } catch {
       throw Failure("the log can't be written: \(error)")
     }
-    let code = MountRun(settings, report: report, log: log).run()
+    let notes = [place?.note].compactMap(\.self)
+    let code = MountRun(settings, report: report, log: log, notes: notes).run()
     // What went wrong has been reported.
     if code != .done { throw Failure(nil, code: code) }
   }

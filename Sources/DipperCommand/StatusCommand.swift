@@ -13,6 +13,8 @@ struct StatusCommand {
 
   func run() throws(Failure) {
     let mountpoint = try mountpoint()
+    // Each mount is asked over a descriptor of its own.
+    ProcessLimits.raiseOpenFiles()
     while true {
       let report = try report(of: mountpoint)
       let text =

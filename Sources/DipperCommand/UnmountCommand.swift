@@ -7,6 +7,9 @@ internal import Support
 struct UnmountCommand {
   private let invocation: Invocation
 
+  // The daemon says every second what it waits for; one that is silent for so long won't answer.
+  private static let patience = Duration.seconds(8)
+
   init(_ invocation: Invocation) {
     self.invocation = invocation
   }
@@ -26,7 +29,13 @@ struct UnmountCommand {
         "\(mountpoint.path) is a mount of \(mount.source) (\(mount.type)), not of dipper"
       )
     }
-    try askDaemon(mountpoint)
+    // This process must not be what keeps the mount busy.
+    chdir("/")
+    if invocation.has(.lazy) {
+      try take(mountpoint, off: .lazy)
+    } else {
+      try askDaemon(mountpoint)
+    }
   }
 
   private func askDaemon(_ mountpoint: Mountpoint) throws(Failure) {
@@ -34,37 +43,61 @@ struct UnmountCommand {
     let outcome = ControlClient().ask(
       ControlRequest(.unmount),
       at: mountpoint.path,
-      // The daemon says every second what it waits for.
-      patience: .seconds(20)
+      patience: Self.patience
     ) { waiting in
       if showsProgress { Console.show("dipper: waiting for \(waiting)\n") }
     }
     switch outcome {
     case .answered(let answer) where answer.done == true:
       return
+    case .answered(let answer) where answer.busy == true:
+      throw busy(mountpoint, otherwise: answer.error)
     case .answered(let answer):
       throw Failure(answer.error ?? "the daemon gave no answer that makes sense")
-    case .absent, .silent(_):
-      try unmountWithoutDaemon(mountpoint)
+    case .absent:
+      try unmountWithoutDaemon(mountpoint, processID: nil)
+    case .silent(let processID):
+      try unmountWithoutDaemon(mountpoint, processID: processID)
     }
   }
 
   /// Nobody answers: the daemon is gone, hangs, or is another user's.
-  private func unmountWithoutDaemon(_ mountpoint: Mountpoint) throws(Failure) {
+  private func unmountWithoutDaemon(
+    _ mountpoint: Mountpoint,
+    processID: Int32?
+  ) throws(Failure) {
     let kind = mountpoint.facts().kind
     // A dead connection has nothing to lose; a live one is taken off only if nobody uses it.
-    let isLazy = kind == .disconnected || kind == .silent
-    switch Unmounting.unmount(mountpoint.path, isLazy: isLazy) {
-    case .done:
-      if isLazy {
-        Console.complain(
-          "\(mountpoint.path) had no daemon that answered; the dead mount is cleared"
-        )
-      }
-    case .busy:
-      throw Failure("\(mountpoint.path) is in use; close what uses it and try again")
-    case .failed(let reason):
-      throw Failure(reason)
+    let isDead = kind == .disconnected || kind == .silent
+    try take(mountpoint, off: isDead ? .forced : .polite)
+    guard isDead else { return }
+    if let processID {
+      Console.complain(
+        "\(mountpoint.path) is unmounted, but its daemon (pid \(processID)) did not answer and may "
+          + "still be there"
+      )
+    } else {
+      Console.complain(
+        "\(mountpoint.path) had no daemon that answered; the dead mount is cleared"
+      )
     }
+  }
+
+  private func take(
+    _ mountpoint: Mountpoint,
+    off manner: Unmounting.Manner
+  ) throws(Failure) {
+    switch Unmounting.unmount(mountpoint.path, manner) {
+    case .done: return
+    case .busy: throw busy(mountpoint, otherwise: nil)
+    case .failed(let reason): throw Failure(reason)
+    }
+  }
+
+  /// Says what uses the mount, or else what the daemon said.
+  private func busy(_ mountpoint: Mountpoint, otherwise sentence: String?) -> Failure {
+    let users = MountUsers.find(at: mountpoint.path)
+    if users == MountUsers(), let sentence { return Failure(sentence) }
+    return Failure(users.sentence(at: mountpoint.path))
   }
 }

@@ -16,7 +16,6 @@ final class FailureReporter: Sendable {
   }
 
   private struct State {
-    var filter = RepetitionFilter(interval: .seconds(10))
     // What the kernel asks a second time, because the first answer was a failure.
     var repetitions = RepetitionFilter(interval: ObjectFile.repetitionSpan)
     var lastErrors: [NodeID: String] = [:]
@@ -61,27 +60,20 @@ final class FailureReporter: Sendable {
       )
     )
     let code = error.cause?.code ?? ""
-    let verdict = state.withLock {
-      $0.filter.occurred("\(operation.name) \(errno) \(code)", at: now)
-    }
-    guard case .tell(let suppressedCount) = verdict else { return }
-    let more = suppressedCount > 0 ? " (and \(suppressedCount) more like it before)" : ""
     log.write(
       .warning,
-      error.message + more,
+      error.message,
       [
         "operation": "\(operation.name)", "path": operation.path, "errno": errno, "code": code,
         "request_id": error.cause?.requestID ?? "",
-      ]
+      ],
+      kind: "\(operation.name) \(errno) \(code)"
     )
   }
 
   /// Something that is worth a line but failed nobody's operation; `kind` groups what repeats.
   func note(_ level: Log.Level, kind: String, _ message: @autoclosure () -> String) {
-    let now = time.now
-    let verdict = state.withLock { $0.filter.occurred(kind, at: now) }
-    guard case .tell = verdict else { return }
-    log.write(level, message())
+    log.write(level, message(), kind: kind)
   }
 
   /// What the last failed operation on a node said; empty if none failed.
@@ -92,44 +84,5 @@ final class FailureReporter: Sendable {
     state.withLock { state in
       if !state.lastErrors.isEmpty { state.lastErrors[node] = nil }
     }
-  }
-}
-
-/// Lets the first of equal events through and counts those that follow soon.
-struct RepetitionFilter: Sendable {
-  /// What to do with an event.
-  enum Verdict: Equatable, Sendable {
-    /// Tell of it, and that this many were kept back since the last time.
-    case tell(suppressedCount: Int)
-    /// Keep it back.
-    case suppress
-  }
-
-  private struct Series {
-    var toldAt: Instant
-    var suppressedCount = 0
-  }
-
-  /// Kinds of events that are told apart, at most.
-  private static let kindCountMax = 256
-
-  private let interval: Duration
-  private var series: [String: Series] = [:]
-
-  /// Creates a filter that lets one event of a kind through per `interval`.
-  init(interval: Duration) {
-    self.interval = interval
-  }
-
-  /// An event of this kind occurred.
-  mutating func occurred(_ kind: String, at now: Instant) -> Verdict {
-    if let known = series[kind], known.toldAt + interval > now {
-      series[kind]?.suppressedCount += 1
-      return .suppress
-    }
-    let suppressedCount = series[kind]?.suppressedCount ?? 0
-    if series.count >= Self.kindCountMax { series = [:] }
-    series[kind] = Series(toldAt: now)
-    return .tell(suppressedCount: suppressedCount)
   }
 }

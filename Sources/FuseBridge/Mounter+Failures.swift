@@ -73,7 +73,7 @@ extension Mounter {
     case EBUSY:
       MountError(
         .busy,
-        "\(path) is in use; close the files and leave the directories in it, or let go of it with 'umount -l'"
+        "\(path) is in use; close the files and leave the directories in it, or detach it now with 'dipper unmount --lazy'"
       )
     case EINVAL, ENOENT:
       MountError(.notMounted, "nothing is mounted on \(path)")

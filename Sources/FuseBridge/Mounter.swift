@@ -62,7 +62,10 @@ struct Mounter: Sendable {
 
   /// Where a mount of `device` stands.
   func place(of device: String) -> Place {
-    let there = MountTable.current().entries.filter { $0.mountpoint == mountpoint }
+    let entries = MountTable.current().entries
+    // The list couldn't be read, as when no descriptor is left: an unmount too many does no harm.
+    guard !entries.isEmpty else { return .onTop }
+    let there = entries.filter { $0.mountpoint == mountpoint }
     if there.last?.device == device { return .onTop }
     return there.contains { $0.device == device } ? .covered : .gone
   }

@@ -25,6 +25,22 @@ package enum LocalSocket {
     return socket
   }
 
+  /// A datagram socket that sends to the one at `path`.
+  package static func connectDatagram(to path: String) throws(DiskFailure) -> FileDescriptor {
+    let socket = try make(path, SOCK_DGRAM)
+    var address = try address(of: path)
+    try retrying("connect to \(path)") { call(&address) { Glibc.connect(socket.number, $0, $1) } }
+    return socket
+  }
+
+  /// A datagram socket that receives at `path`, which must not exist.
+  package static func receiveDatagrams(at path: String) throws(DiskFailure) -> FileDescriptor {
+    let socket = try make(path, SOCK_DGRAM)
+    var address = try address(of: path)
+    try retrying("receive at \(path)") { call(&address) { bind(socket.number, $0, $1) } }
+    return socket
+  }
+
   /// Waits for a connection.
   package static func accept(_ listener: FileDescriptor) throws(DiskFailure) -> FileDescriptor {
     FileDescriptor(
@@ -63,8 +79,11 @@ package enum LocalSocket {
     setsockopt(socket.number, SOL_SOCKET, SO_SNDTIMEO, &time, size)
   }
 
-  private static func make(_ path: String) throws(DiskFailure) -> FileDescriptor {
-    let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+  private static func make(
+    _ path: String,
+    _ type: __socket_type = SOCK_STREAM
+  ) throws(DiskFailure) -> FileDescriptor {
+    let kind = Int32(type.rawValue | SOCK_CLOEXEC.rawValue)
     return FileDescriptor(
       owning: try retrying("make a socket for \(path)") { socket(AF_UNIX, kind, 0) }
     )

@@ -40,7 +40,18 @@ package enum ProcessEnvironment {
 
   /// Returns `path` as it is from anywhere: relative to the working directory if it is relative.
   package static func absolute(_ path: String) -> String {
-    guard !path.hasPrefix("/"), let directory = workingDirectory else { return path }
-    return directory == "/" ? "/\(path)" : "\(directory)/\(path)"
+    guard !path.hasPrefix("/"), let directory = workingDirectory else { return tidied(path) }
+    return tidied("\(directory)/\(path)")
+  }
+
+  /// An absolute path without `.` components and double slashes.
+  ///
+  /// `..` stays: behind a link it leads elsewhere than to the component before it.
+  private static func tidied(_ path: String) -> String {
+    guard path.hasPrefix("/") else { return path }
+    let components = path.split(separator: "/").filter { $0 != "." }
+    let isDirectory = path.hasSuffix("/") || path.hasSuffix("/.")
+    guard !components.isEmpty else { return "/" }
+    return "/" + components.joined(separator: "/") + (isDirectory ? "/" : "")
   }
 }

@@ -4,7 +4,13 @@ internal import Glibc
 /// What this process may use and leave behind.
 package enum ProcessLimits {
   /// Raises the limit of open files as far as it goes: every cached object that is open holds two.
-  package static func raiseOpenFiles() { _ = clinux_raise_open_files() }
+  ///
+  /// - Returns: the limit now; nil if the system doesn't say.
+  @discardableResult
+  package static func raiseOpenFiles() -> Int? {
+    let limit = clinux_raise_open_files()
+    return limit < 0 ? nil : limit
+  }
 
   /// Keeps secrets out of core files.
   package static func forbidCoreFiles() { _ = clinux_forbid_core_files() }

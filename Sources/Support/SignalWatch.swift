@@ -10,6 +10,14 @@ package enum SignalWatch {
     case terminate
     /// The terminal is gone, or "read your configuration again".
     case hangUp
+    /// Ctrl-\\.
+    case quit
+    /// Means what a program says it means.
+    case user1
+    /// Means what a program says it means.
+    case user2
+    /// A clock ran down.
+    case alarm
 
     /// Its number.
     package var number: Int32 {
@@ -17,6 +25,10 @@ package enum SignalWatch {
       case .interrupt: SIGINT
       case .terminate: SIGTERM
       case .hangUp: SIGHUP
+      case .quit: SIGQUIT
+      case .user1: SIGUSR1
+      case .user2: SIGUSR2
+      case .alarm: SIGALRM
       }
     }
   }

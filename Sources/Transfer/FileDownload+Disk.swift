@@ -29,8 +29,32 @@ extension FileDownload {
     }
   }
 
+  /// Refuses directories that aren't there, and a temporary file that can't take the target's place.
+  private func checkDirectories() throws {
+    func status(_ directory: String, of purpose: String) throws -> Disk.Status {
+      // A link to a directory is as good: a slash leads through it.
+      guard let status = try Disk.status(of: directory + "/") else {
+        throw FileDownloadError.invalid(
+          "\(purpose)'s directory \(directory) doesn't exist; make it first"
+        )
+      }
+      return status
+    }
+    let target = try status(request.targetDirectory, of: "the target")
+    guard let path = request.temporary else { return }
+    let directory = FileDownloadRequest.directory(of: path)
+    let temporary = try status(directory, of: "the temporary file")
+    guard target.identity.first == temporary.identity.first else {
+      throw FileDownloadError.invalid(
+        "the temporary file \(path) is not on the file system of the target \(request.target), so it "
+          + "can't take its place in one step; put it beside the target"
+      )
+    }
+  }
+
   /// Refuses targets that can't be replaced by a file, and paths that would overwrite each other.
   private func checkPaths() throws {
+    try checkDirectories()
     switch try Disk.status(of: request.target)?.kind {
     case .directory:
       throw FileDownloadError.invalid("the target \(request.target) is a directory")
@@ -190,9 +214,12 @@ extension FileDownloadRequest {
   }
 
   /// The directory that holds the target.
-  var targetDirectory: String {
-    guard let slash = target.lastIndex(of: "/") else { return "." }
-    return slash == target.startIndex ? "/" : String(target[..<slash])
+  var targetDirectory: String { Self.directory(of: target) }
+
+  /// The directory that holds the file at `path`.
+  static func directory(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 }
 

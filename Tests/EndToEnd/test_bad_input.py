@@ -127,6 +127,9 @@ def test_bad_options_name_themselves(strict_bucket, mounts, option, value):
 @pytest.mark.parametrize("arguments", [
     [], ["mount"], ["mount", "s3://b"], ["mount", "http://b", "/mnt"], ["mount", "s3://", "/mnt"], ["frobnicate"],
     ["ls"], ["get"], ["get", "s3://b"], ["mount", "s3://Bad_Bucket!", "/mnt"],
+    ["ls", "s3://b", "--endpoint", "127.0.0.1:9000"], ["ls", "s3://b", "--endpoint", "localhost:9000"],
+    ["get", "file:///etc/hostname", "-", "--limit-rate", "1M"],
+    ["mount", "file:///etc", "/mnt", "--limit-rate", "1M"],
 ])
 def test_bad_usage(arguments):
     result = run([DIPPER] + arguments)
@@ -181,6 +184,34 @@ def test_cache_directory_is_unwritable(strict_bucket, mounts, tmp_path):
     refused(mounts(strict_bucket.url, strict_bucket.endpoint, cache="/proc/dipper-cache"), "/proc/dipper-cache")
 
 
+def test_cache_directory_on_a_full_disk(strict_bucket, mounts, tmp_path):
+    small = tmp_path / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k,nr_inodes=64,mode=700", "tmpfs", small], check=True)
+    try:
+        with open(small / "filler", "wb", buffering=0) as filler:
+            with pytest.raises(OSError):
+                while True:
+                    filler.write(b"x" * 4096)
+        mount = mounts(strict_bucket.url, strict_bucket.endpoint, cache=small / "cache")
+        result = mount.try_start()
+        assert result.returncode == 1 and not is_mounted(mount.path), result
+        sentence = one_sentence(result.stderr)
+        assert str(small / "cache") in sentence and "full" in sentence and "--cache-dir" in sentence, sentence
+    finally:
+        subprocess.run(["umount", "-l", small], capture_output=True)
+
+
+@pytest.mark.parametrize("limit", [16, 24, 32, 48, 100])
+def test_too_few_open_files(strict_bucket, mounts, limit):
+    mount = mounts(strict_bucket.url, strict_bucket.endpoint)
+    os.makedirs(mount.path)
+    result = run(["prlimit", "--nofile=%d:%d" % (limit, limit)] + mount.command())
+    assert result.returncode == 1 and not is_mounted(mount.path), result
+    sentence = one_sentence(result.stderr)
+    assert "only %d files" % limit in sentence and "RLIMIT_NOFILE" in sentence, sentence
+
+
 def test_dev_fuse_missing(strict_bucket, mounts, tmp_path):
     mount = mounts(strict_bucket.url, strict_bucket.endpoint)
     os.makedirs(mount.path)
@@ -205,8 +236,24 @@ def test_get_of_a_missing_object(bucket, tmp_path):
 
 def test_get_into_a_missing_directory(bucket, tmp_path):
     bucket.put("f", b"x")
-    result = run([DIPPER, "get", bucket.url + "/f", str(tmp_path / "no" / "f"), "--endpoint", bucket.endpoint])
-    assert result.returncode == 1 and str(tmp_path / "no") in one_sentence(result.stderr)
+    result = run([DIPPER, "get", bucket.url + "/f", "./no/f", "--endpoint", bucket.endpoint], cwd=tmp_path)
+    assert result.returncode == 1
+    sentence = one_sentence(result.stderr)
+    assert "directory %s " % (tmp_path / "no") in sentence and "/./" not in sentence, sentence
+
+
+def test_get_with_a_temporary_file_elsewhere(bucket, tmp_path):
+    bucket.put("f", b"x")
+    other = tmp_path / "other"
+    other.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", other], check=True)
+    try:
+        result = run([DIPPER, "get", bucket.url + "/f", str(tmp_path / "f"), "--endpoint", bucket.endpoint,
+                      "--temp-file", str(other / "part")])
+        assert result.returncode == 1 and "file system" in one_sentence(result.stderr)
+        assert os.listdir(other) == [] and os.listdir(tmp_path) == ["other"]
+    finally:
+        subprocess.run(["umount", "-l", other], capture_output=True)
 
 
 def test_O5_no_secret_anywhere(strict_bucket, mounts):

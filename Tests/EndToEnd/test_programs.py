@@ -4,10 +4,14 @@ import json
 import os
 import random
 import re
+import signal
+import socket
 import subprocess
 import time
 
-from conftest import DIPPER, alive, is_mounted, one_sentence, run, wait_for
+import pytest
+
+from conftest import DIPPER, ROOT, alive, is_mounted, one_sentence, run, wait_for
 
 MIB = 1 << 20
 
@@ -196,3 +200,216 @@ def test_a_full_cache_disk_still_reads(strict_bucket, mounts, tmp_path):
         assert mount.stop().returncode == 0
     finally:
         subprocess.run(["umount", "-l", small], capture_output=True)
+
+
+@pytest.fixture
+def local(mounts, tmp_path):
+    """Makes mounts of a local directory with a few files."""
+    source = tmp_path / "bucket"
+    source.mkdir()
+    for i in range(100):
+        (source / ("f%d" % i)).write_text("file %d" % i)
+
+    def make(**facts):
+        return mounts("file://%s" % source, **facts)
+
+    return make
+
+
+def test_frozen_daemons_are_asked_at_once_and_their_zeros_are_no_facts(local):
+    made = [local().start() for _ in range(4)]
+    alive_one = local().start()
+    pids = [mount.pid for mount in made]
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        start = time.monotonic()
+        report = json.loads(run([DIPPER, "status", "--json"]).stdout)
+        # One after the other they would take eight seconds.
+        assert time.monotonic() - start < 6
+        by_path = {status["mountpoint"]: status for status in report["mounts"]}
+        for mount, pid in zip(made, pids):
+            status = by_path[mount.path]
+            assert status["state"] == "not answering" and status["answers"] is False and status["pid"] == pid
+            for field in ("since", "read_only", "cache", "memory", "transfers", "counters", "unsaved", "errors"):
+                assert status[field] is None, field
+        assert by_path[alive_one.path]["state"] == "serving"
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+    wait_for(lambda: all(mount.status()["answers"] for mount in made), "the daemons to answer again")
+
+
+def test_status_and_unmount_get_through_without_a_descriptor_left(local):
+    mount = local()
+    os.makedirs(mount.path)
+    assert run(["prlimit", "--nofile=128:128"] + mount.command()).returncode == 0
+    pid = mount.pid
+    held = []
+    for i in range(100):
+        try:
+            held.append(open(mount / ("f%d" % i), "rb"))
+            held[-1].read()
+        except OSError:
+            pass
+    assert len(os.listdir("/proc/%d/fd" % pid)) >= 120
+    start = time.monotonic()
+    assert mount.status()["pid"] == pid
+    result = mount.stop()
+    assert result.returncode == 1 and "in use" in one_sentence(result.stderr)
+    assert time.monotonic() - start < 15
+    for file in held:
+        file.close()
+    assert mount.stop().returncode == 0 and not is_mounted(mount.path)
+
+
+def test_a_busy_mount_says_who_uses_it(local):
+    mount = local().start()
+    sleeper = subprocess.Popen(["sleep", "1000"], cwd=mount.path)
+    opener = subprocess.Popen(["tail", "-f", mount / "f7"], stdout=subprocess.DEVNULL)
+    try:
+        wait_for(lambda: any(os.path.realpath("/proc/%d/fd/%s" % (opener.pid, n)) == mount / "f7"
+                             for n in os.listdir("/proc/%d/fd" % opener.pid)), "tail to open its file")
+        result = mount.stop()
+        sentence = one_sentence(result.stderr)
+        assert result.returncode == 1 and "process %d (sleep) has its working directory" % sleeper.pid in sentence
+        assert "process %d (tail) has 'f7' open" % opener.pid in sentence and "--lazy" in sentence
+        assert mount.read("f1") == b"file 1"
+        pid = mount.pid
+        assert run([DIPPER, "unmount", "--lazy", mount.path]).returncode == 0
+        assert not is_mounted(mount.path) and alive(pid)
+        assert mount.status()["state"] == "detached"
+    finally:
+        for process in (sleeper, opener):
+            process.kill()
+            process.wait()
+    wait_for(lambda: not alive(pid), "the daemon to end with the last who used it")
+
+
+def test_a_mount_with_another_below_it_says_so(local, tmp_path):
+    mount = local().start()
+    (tmp_path / "bucket" / "d").mkdir()
+    (tmp_path / "bucket" / "d" / "f").write_text("x")
+    wait_for(lambda: os.path.isdir(mount / "d"), "the directory")
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", mount / "d"], check=True)
+    try:
+        result = mount.stop()
+        assert result.returncode == 1 and "is mounted below it" in one_sentence(result.stderr)
+    finally:
+        subprocess.run(["umount", mount / "d"], check=True)
+    assert mount.stop().returncode == 0
+
+
+def test_unmounting_from_inside_works(local):
+    mount = local().start()
+    # The shell is elsewhere; only the program itself was started there.
+    assert run([DIPPER, "unmount", mount.path], cwd=mount.path).returncode == 0
+
+
+def test_a_frozen_or_dead_daemon_is_unmounted_within_a_bounded_time(local):
+    frozen, dead = local().start(), local().start()
+    pid = frozen.pid
+    dead.kill()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        for mount, bound in ((frozen, 30), (dead, 15)):
+            start = time.monotonic()
+            result = mount.stop()
+            assert result.returncode == 0 and one_sentence(result.stderr), result
+            assert time.monotonic() - start < bound and not is_mounted(mount.path)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    wait_for(lambda: not alive(pid), "the daemon to notice that its mount is gone")
+
+
+@pytest.mark.parametrize("name", ["USR1", "USR2", "ALRM", "PIPE", "HUP"])
+def test_signals_that_a_mount_outlives(local, name):
+    mount = local().start()
+    pid = mount.pid
+    for _ in range(3):
+        os.kill(pid, getattr(signal, "SIG" + name))
+    # Signals are taken one after the other: when this one has had its effect, so have those.
+    os.rename(mount.path + ".log", mount.path + ".log.1")
+    os.kill(pid, signal.SIGHUP)
+    wait_for(lambda: os.path.exists(mount.path + ".log"), "the log to be opened anew")
+    assert mount.read("f1") == b"file 1" and mount.pid == pid
+    assert mount.stop().returncode == 0
+    assert "unmounted" in mount.log()
+
+
+@pytest.mark.parametrize("name", ["QUIT", "TERM", "INT"])
+def test_signals_that_end_a_mount(local, name):
+    mount = local().start()
+    pid = mount.pid
+    os.kill(pid, getattr(signal, "SIG" + name))
+    wait_for(lambda: not alive(pid), "the daemon to end")
+    assert not is_mounted(mount.path) and "unmounted" in mount.log()
+
+
+def test_flags_of_the_kernel_are_applied_and_rw_is_warned_of(local):
+    mount = local(options=["-o", "rw,noexec,noatime"])
+    os.makedirs(mount.path)
+    result = run(mount.command())
+    assert result.returncode == 0 and "read-only" in one_sentence(result.stderr), result
+    flags = [line for line in open("/proc/self/mounts") if line.split()[1] == mount.path][0].split()[3].split(",")
+    assert {"ro", "noexec", "noatime", "nosuid", "nodev"} <= set(flags), flags
+    assert mount.stop().returncode == 0
+
+
+def test_progress_elsewhere_than_on_a_terminal_is_one_line(bucket, tmp_path):
+    bucket.put("f", b"x" * 5 * MIB)
+    command = [DIPPER, "get", bucket.url + "/f", str(tmp_path / "f"), "--endpoint", bucket.endpoint]
+    assert run(command).stderr == ""
+    loud = run(command + ["--progress"])
+    assert loud.returncode == 0 and "100 %" in one_sentence(loud.stderr)
+    assert "\r" not in loud.stderr and "\x1b" not in loud.stderr
+
+
+def test_a_daemon_logs_to_the_system(tmp_path):
+    """In a mount namespace of its own, whose /dev has the devices it takes and a log that listens."""
+    (tmp_path / "bucket").mkdir()
+    device = tmp_path / "dev"
+    device.mkdir()
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    listener.bind(str(device / "log"))
+    listener.settimeout(20)
+    script = """
+        set -eu
+        mount --make-rprivate /
+        cd %(home)s
+        mknod -m 666 dev/null c 1 3; mknod -m 666 dev/urandom c 1 9; mknod -m 666 dev/fuse c 10 229
+        mkdir mnt
+        mount --bind dev /dev
+        %(dipper)s mount file://%(home)s/bucket mnt --cache-dir %(home)s/cache --log-level info
+        %(dipper)s unmount mnt
+        rm dev/log
+        %(dipper)s mount file://%(home)s/bucket mnt --cache-dir %(home)s/cache --log-level info
+        %(dipper)s unmount mnt
+    """ % {"home": tmp_path, "dipper": DIPPER}
+    result = run(["unshare", "-m", "sh", "-c", script])
+    assert result.returncode == 0, result
+    lines = [listener.recv(4096).decode() for _ in range(2)]
+    listener.close()
+    for line, word in zip(lines, ("mounted", "unmounted")):
+        assert re.match(r"<30>\w{3} [ \d]\d \d\d:\d\d:\d\d dipper\[\d+\]: %s " % word, line), lines
+    # The second time there is no log, and the place of the file is told.
+    place = re.search(r"no system log here, so warnings go to (\S+);", one_sentence(result.stderr))
+    assert place, result.stderr
+    with open(place.group(1)) as file:
+        assert "unmounted" in file.read()
+    os.remove(place.group(1))
+
+
+def test_what_was_installed_is_uninstalled(tmp_path):
+    bin, sbin = tmp_path / "usr" / "local" / "bin", tmp_path / "sbin"
+    bin.mkdir(parents=True)
+    sbin.mkdir()
+    (bin / "dipper").write_text("the program")
+    (bin / "other").write_text("somebody's")
+    (sbin / "mount.dipper").symlink_to("/usr/local/bin/dipper")
+    (sbin / "mount.fuse.dipper").symlink_to("/opt/other")
+    script = os.path.join(ROOT, "scripts", "install")
+    for _ in range(2):
+        assert run([script, "--uninstall"], environment={"DESTDIR": str(tmp_path)}).returncode == 0
+        assert os.listdir(bin) == ["other"] and os.listdir(sbin) == ["mount.fuse.dipper"]
+    assert run([script, "--nonsense"]).returncode == 2

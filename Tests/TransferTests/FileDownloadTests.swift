@@ -8,6 +8,14 @@ import Transfer
 
 private let mebibyte = 1 << 20
 
+/// True if files can't be moved from one directory to the other in one step.
+private func areTwoFileSystems(_ left: String, _ right: String) -> Bool {
+  guard let left = try? Disk.status(of: left), let right = try? Disk.status(of: right) else {
+    return false
+  }
+  return left.identity.first != right.identity.first
+}
+
 @Suite struct FileDownloadTests {
   private func request(_ bench: Workbench, partSize: Int = mebibyte) -> FileDownloadRequest {
     FileDownloadRequest(
@@ -55,6 +63,39 @@ private let mebibyte = 1 << 20
     #expect(events.withLock { $0.last } == .finished(path: bench.directory.file("target")))
     let status = try #require(try Disk.status(of: bench.directory.file("target")))
     #expect(status.permissions == 0o666 & ~Disk.creationMask)
+  }
+
+  @Test func aDirectoryThatIsNotThereIsNamed() async throws {
+    let bench = try Workbench(size: 1000)
+    var asked = request(bench)
+    asked.target = bench.directory.file("no/target")
+    let directory = bench.directory.file("no")
+    #expect(
+      await outcome(of: download(bench, asked))
+        == .invalid("the target's directory \(directory) doesn't exist; make it first")
+    )
+    asked = request(bench)
+    asked.temporary = bench.directory.file("no/temporary")
+    #expect(
+      await outcome(of: download(bench, asked))
+        == .invalid("the temporary file's directory \(directory) doesn't exist; make it first")
+    )
+    #expect(bench.store.calls.isEmpty)
+    #expect(try leftovers(bench) == [])
+  }
+
+  @Test(.enabled(if: areTwoFileSystems("/tmp/", "/dev/shm/")))
+  func aTemporaryFileOnAnotherFileSystemIsRefusedAtOnce() async throws {
+    let bench = try Workbench(size: 1000)
+    var asked = request(bench)
+    asked.temporary = "/dev/shm/dipper-test-\(UInt64.random(in: .min ... .max))"
+    guard case .invalid(let sentence) = await outcome(of: download(bench, asked)) else {
+      Issue.record("not refused")
+      return
+    }
+    #expect(sentence.contains("is not on the file system of the target"))
+    #expect(bench.store.calls.isEmpty)
+    #expect(try leftovers(bench) == [])
   }
 
   @Test func aPausedDownloadGoesOnWhereItStopped() async throws {

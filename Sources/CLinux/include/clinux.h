@@ -8,8 +8,6 @@ int clinux_openat(int directory, const char *path, int flags, mode_t mode);
 int clinux_flock(int descriptor, int operation);
 /// Asks the kernel to start writing a range back without waiting for it.
 int clinux_start_writeback(int descriptor, off_t offset, off_t count);
-/// syslog(3) of one finished line.
-void clinux_syslog(int priority, const char *line);
 /// Names the calling thread, for `ps -L`; 15 bytes at most.
 void clinux_name_thread(const char *name);
 /// The user and process at the other end of a local socket; 0, or -1 with errno.

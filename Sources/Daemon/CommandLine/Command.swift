@@ -115,10 +115,16 @@ package struct Command: Sendable {
     .unmount,
     "MOUNTPOINT",
     1...1,
-    "write what is pending (with progress), then unmount",
-    details: "A mount whose daemon is gone (\"Transport endpoint is not connected\") is cleared.",
-    options: [.noProgress, .progress],
-    examples: [("dipper unmount /mnt/data", "unmount")]
+    "unmount, when what is on its way has been put down (with progress)",
+    details: """
+      Refused while something uses the mount; what that is, as far as it can be seen, is said. A mount
+      whose daemon is gone ("Transport endpoint is not connected") or doesn't answer is cleared.
+      """,
+    options: [.lazy, .noProgress, .progress],
+    examples: [
+      ("dipper unmount /mnt/data", "unmount"),
+      ("dipper unmount --lazy /mnt/data", "take it out of the tree although something uses it"),
+    ]
   )
 
   private static let status = Command(

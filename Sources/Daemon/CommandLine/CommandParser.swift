@@ -10,6 +10,7 @@ package struct CommandParser {
   private var command: CommandName?
   private var operands: [Invocation.Operand] = []
   private var options: [OptionName: OptionValue] = [:]
+  private var mountFlags = MountFlags()
 
   /// Reads a command line.
   ///
@@ -61,7 +62,12 @@ package struct CommandParser {
     guard let command else {
       throw UsageError("dipper needs a command, such as 'dipper demo'; 'dipper --help' lists them")
     }
-    let invocation = Invocation(command, operands: operands, options: options)
+    let invocation = Invocation(
+      command,
+      operands: operands,
+      options: options,
+      mountFlags: mountFlags
+    )
     try OptionRules.check(invocation)
     return .run(invocation)
   }
@@ -139,9 +145,12 @@ package struct CommandParser {
       }
     }
     if option.name == .mountOption {
-      try MountOptionList.parse(text) { (name, value) throws(UsageError) in
+      var flags = mountFlags
+      try MountOptionList.parse(text, flags: &flags) { (name, value) throws(UsageError) in
         try set(Self.find(name, for: .mount, spelled: "-o \(name)"), value, spelled: "-o \(name)")
       }
+      mountFlags = flags
+      if flags.isReadOnly == true { options[.readOnly] = .flag }
     } else {
       try set(option, text, spelled: spelled)
     }

@@ -6,6 +6,8 @@ package struct Invocation: Hashable, Sendable {
   package var operands: [Operand]
   /// The options that were given, the last value of each.
   package var options: [OptionName: OptionValue]
+  /// The kernel's flags of a mount that `-o` asked for.
+  package var mountFlags: MountFlags
 
   /// One operand.
   package struct Operand: Hashable, Sendable {
@@ -28,11 +30,13 @@ package struct Invocation: Hashable, Sendable {
   package init(
     _ command: CommandName,
     operands: [Operand] = [],
-    options: [OptionName: OptionValue] = [:]
+    options: [OptionName: OptionValue] = [:],
+    mountFlags: MountFlags = MountFlags()
   ) {
     self.command = command
     self.operands = operands
     self.options = options
+    self.mountFlags = mountFlags
   }
 
   /// Returns true if the option was given.

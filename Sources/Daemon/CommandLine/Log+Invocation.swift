@@ -14,8 +14,7 @@ extension Log {
   ) throws(DiskFailure) {
     var target = target
     if let path = invocation.text(.logFile) {
-      let flags: FileDescriptor.Flags = [.readWrite, .create, .append]
-      target = .descriptor(try FileDescriptor.open(ProcessEnvironment.absolute(path), flags))
+      target = .file(try LogFile(path: ProcessEnvironment.absolute(path)))
     }
     let level = Level.allCases.first { "\($0)" == invocation.text(.logLevel) }
     self.init(

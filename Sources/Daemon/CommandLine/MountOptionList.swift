@@ -2,16 +2,17 @@
 ///
 /// A comma or backslash inside a value is written with a backslash before it.
 enum MountOptionList {
-  /// Hands each option to `body`, without the words that mount(8) adds for itself.
+  /// Hands each option to `body`, without the words that mount(8) adds for itself and without the
+  /// kernel's flags, which go to `flags`.
   static func parse(
     _ list: String,
+    flags: inout MountFlags,
     _ body: (_ name: String, _ value: String?) throws(UsageError) -> Void
   ) throws(UsageError) {
     for item in split(list) where !item.isEmpty {
       let (name, value) = item.splitOnce("=")
-      if name == "ro" {
-        try body(OptionName.readOnly.rawValue, value)
-      } else if !isNoise(name) {
+      if value == nil, flags.take(name) { continue }
+      if !isNoise(name) {
         try body(name, value)
       }
     }
@@ -38,16 +39,16 @@ enum MountOptionList {
     return items
   }
 
-  /// Words for mount(8) and systemd, or ones that say how every mount here is anyway.
+  /// Words for mount(8) and systemd, or ones that change nothing here: a bucket has no devices, no
+  /// programs that change the user, and no access times.
   private static func isNoise(_ name: String) -> Bool {
     noise.contains(name) || name.hasPrefix("x-") || name.hasPrefix("comment")
   }
 
   private static let noise: Set<String> = [
-    "rw", "auto", "noauto", "nofail", "user", "nouser", "users", "owner", "group", "_netdev",
-    "defaults", "suid", "nosuid", "dev", "nodev", "exec", "noexec", "atime", "noatime",
-    "diratime", "nodiratime", "relatime", "norelatime", "strictatime", "lazytime", "sync", "async",
-    "dirsync", "bg", "fg",
+    "auto", "noauto", "nofail", "user", "nouser", "users", "owner", "group", "_netdev",
+    "defaults", "suid", "dev", "diratime", "nodiratime", "relatime", "norelatime", "strictatime",
+    "lazytime", "bg", "fg",
   ]
 }
 

@@ -78,7 +78,7 @@ package struct Option: Sendable {
       .endpoint,
       .url,
       in: .bucket,
-      "the service, such as http://127.0.0.1:9000",
+      "the service, such as http://127.0.0.1:9000; a name without a scheme means https://",
       default: "from the region"
     ),
     Option(
@@ -105,7 +105,7 @@ package struct Option: Sendable {
       in: .mount,
       "stay in the foreground, with the log on standard error"
     ),
-    Option(.readOnly, in: .mount, "refuse writes"),
+    Option(.readOnly, in: .mount, "refuse writes; in this version every mount does"),
     Option(
       .cacheDirectory,
       .text("DIR"),
@@ -137,11 +137,16 @@ package struct Option: Sendable {
     Option(.allowOther, in: .mount, "let other users in"),
     Option(.nonEmpty, in: .mount, "mount over a directory that has files in it"),
     Option(
+      .lazy,
+      in: .mount,
+      "detach now, though something uses it; the daemon ends when nothing does any more"
+    ),
+    Option(
       .mountOption,
       letter: "o",
       .text("A,B=C"),
       in: .mount,
-      "the same options as a list, as mount(8) and fstab give them"
+      "the same options as a list, as mount(8) and fstab give them; also noexec, noatime, sync, dirsync"
     ),
   ]
 

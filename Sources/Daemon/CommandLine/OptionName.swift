@@ -39,6 +39,7 @@ package enum OptionName: String, Hashable, Sendable, CaseIterable {
   // What is shown.
   case progress
   case noProgress = "no-progress"
+  case lazy
   case json
   case long
   case recursive

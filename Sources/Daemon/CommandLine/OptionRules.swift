@@ -13,6 +13,7 @@ enum OptionRules {
       )
     }
     try checkSizes(invocation)
+    if let endpoint = invocation.text(.endpoint) { try checkScheme(endpoint) }
     if invocation.command == .get { try checkStandardOutput(invocation) }
   }
 
@@ -39,6 +40,25 @@ enum OptionRules {
           + ", so '\(extra)' is one too many"
       )
     }
+  }
+
+  /// Refuses an address without a scheme where https, which a name means then, would be a bad guess.
+  ///
+  /// Hardly any number has a certificate, and hardly any server on this machine: whoever means http
+  /// would wait for a handshake that can't succeed, and learn nothing from how it fails.
+  private static func checkScheme(_ endpoint: String) throws(UsageError) {
+    guard !endpoint.contains("://") else { return }
+    let authority = endpoint.prefix { $0 != "/" }
+    let host = authority.hasPrefix("[") ? authority : authority.prefix { $0 != ":" }
+    let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+    let isNumber =
+      host.hasPrefix("[") || authority.count { $0 == ":" } > 1
+      || (parts.count == 4 && parts.allSatisfy { UInt8($0) != nil })
+    guard isNumber || host == "localhost" || host.hasSuffix(".localhost") else { return }
+    throw UsageError(
+      "--endpoint needs http:// or https:// before \(endpoint.utf8.printable): without it a name means "
+        + "https, but a number or localhost could be either"
+    )
   }
 
   private static let mebibyte = 1 << 20

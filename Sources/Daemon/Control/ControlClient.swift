@@ -45,11 +45,15 @@ package struct ControlClient: Sendable {
 
   /// The status of this user's mounts, by mountpoint: those with a socket, and those in `table` that
   /// nobody answers for.
-  package func statuses(_ table: MountTable) -> [MountStatus] {
+  ///
+  /// All are asked at once, so that any number of silent ones costs one `patience`.
+  package func statuses(
+    _ table: MountTable,
+    patience: Duration = .seconds(2)
+  ) -> [MountStatus] {
     var found: [String: MountStatus] = [:]
     var silent: [String: Int32] = [:]
-    for path in directories.flatMap(\.socketPaths) {
-      let outcome = Self.ask(ControlRequest(.status), socket: path, patience: .seconds(2)) { _ in }
+    for (path, outcome) in Self.askAll(directories.flatMap(\.socketPaths), patience) {
       switch outcome {
       case .answered(let answer):
         if let status = answer.status { found[status.mountpoint] = status }
@@ -58,6 +62,11 @@ package struct ControlClient: Sendable {
       case .absent:
         break
       }
+    }
+    for mountpoint in found.keys {
+      // Without /proc one can't know.
+      let isThere = table.entries.isEmpty || table.top(at: mountpoint)?.isDipper == true
+      found[mountpoint]?.state = isThere ? .serving : .detached
     }
     for entry in table.entries
     where entry.isDipper && entry.userID == geteuid() && found[entry.mountpoint] == nil {
@@ -68,6 +77,24 @@ package struct ControlClient: Sendable {
       )
     }
     return found.values.sorted { $0.mountpoint < $1.mountpoint }
+  }
+
+  /// Asks the daemons at all these sockets for their status, each on a thread of its own.
+  private static func askAll(_ paths: [String], _ patience: Duration) -> [String: Outcome] {
+    let outcomes = Monitor<[String: Outcome]>([:])
+    for path in paths {
+      Thread.start("dipper-ask") {
+        let outcome = ask(ControlRequest(.status), socket: path, patience: patience) { _ in }
+        outcomes.withLock { $0[path] = outcome }
+      }
+    }
+    // A little longer than each of them waits, so that a silent one's process id is known. A thread
+    // that takes longer is left behind and ends with the process.
+    let end = SystemClock().now + patience + .milliseconds(500)
+    return outcomes.wait { outcomes, deadline in
+      deadline = end.nanoseconds
+      return outcomes.count == paths.count || SystemClock().now >= end ? outcomes : nil
+    }
   }
 
   private static func ask(

@@ -26,6 +26,8 @@ package struct ControlAnswer: Codable, Hashable, Sendable {
   package var waiting: String?
   /// Why it can't be done.
   package var error: String?
+  /// True if it can't be done because something uses the mount.
+  package var busy: Bool?
   /// True in the last answer to what was done.
   package var done: Bool?
 
@@ -34,7 +36,10 @@ package struct ControlAnswer: Codable, Hashable, Sendable {
   /// Creates an answer that says what is waited for.
   package init(waiting: String) { self.waiting = waiting }
   /// Creates an answer that says why it can't be done.
-  package init(error: String) { self.error = error }
+  package init(error: String, isBusy: Bool = false) {
+    self.error = error
+    busy = isBusy ? true : nil
+  }
   /// Creates the last answer to something done.
   package init(isDone: Bool) { done = isDone }
 }

@@ -6,6 +6,9 @@ package import Support
 ///
 /// One thread accepts; each connection has a thread of its own for as long as it takes, a few at a
 /// time. Only the daemon's user and root get an answer.
+///
+/// A few descriptors are kept in reserve: when the process has no other left, they are given up for as
+/// long as it takes to answer one connection, so that `status` and `unmount` always get through.
 package final class ControlServer: Sendable {
   /// Carries a request out; `answer` may be called several times, the last answer last.
   package typealias Handler =
@@ -18,6 +21,8 @@ package final class ControlServer: Sendable {
   private let log: Log
   private let connectionCount = Monitor(0)
 
+  // What an answer may need: the connection, /proc/self/mountinfo, and a pipe to fusermount3.
+  private static let reserveCount = 5
   // More than that is nobody's honest wish.
   private static let connectionCountMax = 16
 
@@ -65,8 +70,34 @@ package final class ControlServer: Sendable {
   /// Begins to answer.
   package func start() {
     Thread.start("dipper-control") { [self] in
-      while let connection = try? LocalSocket.accept(listener) { take(connection) }
+      var reserve = Self.makeReserve()
+      while true {
+        do throws(DiskFailure) {
+          take(try LocalSocket.accept(listener))
+        } catch {
+          switch error.errno {
+          case EMFILE, ENFILE:
+            guard !reserve.isEmpty else {
+              // Nothing to give up: others must let go first.
+              usleep(100_000)
+              break
+            }
+            reserve = []
+            // Answered here rather than on another thread, so that the reserve is filled up after it.
+            if let connection = try? LocalSocket.accept(listener), isAllowed(connection) {
+              serve(connection)
+            }
+          case ECONNABORTED, ENOMEM, ENOBUFS, EAGAIN: usleep(10_000)
+          default: return
+          }
+        }
+        if reserve.count < Self.reserveCount { reserve = Self.makeReserve() }
+      }
     }
+  }
+
+  private static func makeReserve() -> [FileDescriptor] {
+    (0..<reserveCount).compactMap { _ in try? FileDescriptor.open("/dev/null", .read) }
   }
 
   /// Ends answering and removes the socket, unless another daemon has put its own there.
@@ -85,18 +116,22 @@ package final class ControlServer: Sendable {
     }
   }
 
-  private func take(_ connection: FileDescriptor) {
-    guard let user = (try? LocalSocket.peer(of: connection))?.user, user == geteuid() || user == 0
-    else {
-      log.write(.warning, "a stranger was turned away from the control socket")
-      return
+  private func isAllowed(_ connection: FileDescriptor) -> Bool {
+    if let user = (try? LocalSocket.peer(of: connection))?.user, user == geteuid() || user == 0 {
+      return true
     }
-    let isAllowed = connectionCount.withLock { count in
+    log.write(.warning, "a stranger was turned away from the control socket")
+    return false
+  }
+
+  private func take(_ connection: FileDescriptor) {
+    guard isAllowed(connection) else { return }
+    let hasRoom = connectionCount.withLock { count in
       guard count < Self.connectionCountMax else { return false }
       count += 1
       return true
     }
-    guard isAllowed else { return }
+    guard hasRoom else { return }
     Thread.start("dipper-control") { [self] in
       serve(connection)
       connectionCount.withLock(wakingAll: true) { $0 -= 1 }

@@ -17,10 +17,14 @@ extension MountStatus {
     self.bucket = bucket
     pid = processID
     self.since = since.iso8601
+    state = .serving
     readOnly = isReadOnly
     self.cache = cache
     self.memory = memory
     self.counters = counters
+    transfers = []
+    unsaved = []
+    errors = []
   }
 
   /// Creates the status of a mount whose daemon doesn't answer.
@@ -28,12 +32,8 @@ extension MountStatus {
     self.mountpoint = mountpoint
     self.bucket = bucket
     pid = processID
-    since = ""
-    readOnly = false
     answers = false
-    cache = Cache(directory: "", bytes: 0, limitBytes: 0)
-    memory = Memory(residentBytes: 0, budgetBytes: 0)
-    counters = Counters(Metrics().snapshot)
+    state = .notAnswering
   }
 }
 

@@ -71,11 +71,18 @@ package struct RuntimeDirectory: Hashable, Sendable {
     "\(path)/\(Self.socketName(for: mountpoint))"
   }
 
-  static func socketName(for mountpoint: String) -> String {
+  /// The log of the daemon at `mountpoint`, where there is no system log.
+  package func logPath(for mountpoint: String) -> String {
+    "\(path)/\(Self.hash(mountpoint)).log"
+  }
+
+  static func socketName(for mountpoint: String) -> String { "\(hash(mountpoint)).sock" }
+
+  private static func hash(_ mountpoint: String) -> String {
     // FNV-1a: a socket's path has 107 bytes, a mountpoint's may have 4,095.
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in mountpoint.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-    return "\(String(hash, radix: 16)).sock"
+    return String(hash, radix: 16)
   }
 
   /// The sockets in the directory; none if it isn't there or isn't ours alone.

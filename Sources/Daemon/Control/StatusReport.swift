@@ -35,24 +35,36 @@ package struct MountStatus: Codable, Hashable, Sendable {
   ///
   /// Never 0, which `kill` takes for a whole process group.
   package var pid: Int32?
-  /// When it was mounted.
-  package var since: String
+  /// When it was mounted; like all that follows but `answers` and `state`, nil if nobody answers.
+  package var since: String?
   /// True if it refuses writes.
-  package var readOnly: Bool
-  /// False if the daemon didn't answer in time; everything but the mountpoint is unknown then.
+  package var readOnly: Bool?
+  /// False if the daemon didn't answer in time; what only it knows is nil then.
   package var answers = true
+  /// The same in words, found by whoever asks.
+  package var state: State?
   /// The cache.
-  package var cache: Cache
+  package var cache: Cache?
   /// The memory.
-  package var memory: Memory
+  package var memory: Memory?
   /// What is on its way.
-  package var transfers: [Transfer] = []
+  package var transfers: [Transfer]?
   /// What was counted since the mount began.
-  package var counters: Counters
+  package var counters: Counters?
   /// What could not be stored yet.
-  package var unsaved: [Unsaved] = []
+  package var unsaved: [Unsaved]?
   /// The last failures, oldest first.
-  package var errors: [Failure] = []
+  package var errors: [Failure]?
+
+  /// How a mount does.
+  package enum State: String, Codable, Sendable {
+    /// It answers.
+    case serving
+    /// It answers, but was taken out of the tree while something used it.
+    case detached
+    /// It doesn't answer in time, or its daemon is gone: then it has no process id.
+    case notAnswering = "not answering"
+  }
 
   /// The cache of a mount.
   package struct Cache: Codable, Hashable, Sendable {
@@ -252,7 +264,7 @@ package struct MountStatus: Codable, Hashable, Sendable {
     }
   }
 
-  /// Writes an absent process id as null.
+  /// Writes what isn't known as null: a zero would be a lie, and scripts look for the field.
   package func encode(to encoder: any Encoder) throws {
     var fields = encoder.container(keyedBy: CodingKeys.self)
     try fields.encode(mountpoint, forKey: .mountpoint)
@@ -261,6 +273,7 @@ package struct MountStatus: Codable, Hashable, Sendable {
     try fields.encode(since, forKey: .since)
     try fields.encode(readOnly, forKey: .readOnly)
     try fields.encode(answers, forKey: .answers)
+    try fields.encode(state ?? (answers ? .serving : .notAnswering), forKey: .state)
     try fields.encode(cache, forKey: .cache)
     try fields.encode(memory, forKey: .memory)
     try fields.encode(transfers, forKey: .transfers)
@@ -276,6 +289,7 @@ package struct MountStatus: Codable, Hashable, Sendable {
     case since
     case readOnly = "read_only"
     case answers
+    case state
     case cache
     case memory
     case transfers

@@ -10,44 +10,51 @@ package enum StatusText {
 
   private static func text(_ mount: MountStatus) -> String {
     var lines = ["\(shown(mount.mountpoint))  \(shown(mount.bucket))"]
-    guard mount.answers else {
+    guard mount.answers, let facts = facts(mount) else {
       let who = mount.pid.map { "the daemon (pid \($0)) is not answering" } ?? "the daemon is gone"
       return lines[0] + "\n  \(who); 'dipper unmount' clears the mount\n"
     }
-    lines += rows(facts(mount))
-    for transfer in mount.transfers { lines.append("  " + text(transfer)) }
-    if !mount.unsaved.isEmpty {
+    if mount.state == .detached {
+      lines.append("  detached; it ends when nothing uses it any more")
+    }
+    lines += rows(facts)
+    for transfer in mount.transfers ?? [] { lines.append("  " + text(transfer)) }
+    if let unsaved = mount.unsaved, !unsaved.isEmpty {
       lines.append("  not stored yet:")
-      for item in mount.unsaved {
+      for item in unsaved {
         lines.append(
           "    \(shown(item.path)) (\(ByteSize.describe(item.bytes))): \(shown(item.reason))"
         )
       }
     }
-    if !mount.errors.isEmpty {
+    if let errors = mount.errors, !errors.isEmpty {
       lines.append("  last errors:")
-      for failure in mount.errors.suffix(5) { lines.append("    " + text(failure)) }
+      for failure in errors.suffix(5) { lines.append("    " + text(failure)) }
     }
     return lines.joined(separator: "\n") + "\n"
   }
 
-  private static func facts(_ mount: MountStatus) -> [(String, String)] {
-    let counters = mount.counters
+  /// The rows of a mount that answers; nil if it says too little.
+  private static func facts(_ mount: MountStatus) -> [(String, String)]? {
+    guard let since = mount.since, let cache = mount.cache, let memory = mount.memory,
+      let counters = mount.counters
+    else { return nil }
+    let mode = mount.readOnly == true ? ", read-only" : ""
     let requests = counters.requests.filter { $0.value > 0 }.sorted { $0.key < $1.key }
       .map { "\($0.key) \($0.value)" }
     let answered = counters.cacheHitBytes + counters.cacheMissBytes
     let share = answered == 0 ? "" : " (\(counters.cacheHitBytes * 100 / answered) % of reads)"
     return [
-      ("since", "\(mount.since), pid \(mount.pid ?? 0)\(mount.readOnly ? ", read-only" : "")"),
+      ("since", "\(since), pid \(mount.pid ?? 0)\(mode)"),
       (
         "cache",
-        "\(ByteSize.describe(mount.cache.bytes)) of \(ByteSize.describe(mount.cache.limitBytes)) in "
-          + shown(mount.cache.directory)
+        "\(ByteSize.describe(cache.bytes)) of \(ByteSize.describe(cache.limitBytes)) in "
+          + shown(cache.directory)
       ),
       (
         "memory",
-        "\(ByteSize.describe(mount.memory.residentBytes)), transfers may use "
-          + ByteSize.describe(mount.memory.budgetBytes)
+        "\(ByteSize.describe(memory.residentBytes)), transfers may use "
+          + ByteSize.describe(memory.budgetBytes)
       ),
       (
         "received",

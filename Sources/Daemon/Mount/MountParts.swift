@@ -108,11 +108,24 @@ struct MountParts: Sendable {
       do throws(CacheError) {
         return try ObjectCache(stated, of: bucket.store, in: environment)
       } catch {
-        guard case .held = error, triesLeft > 0 else { throw MountFailure(error.description) }
+        guard case .held = error, triesLeft > 0 else { throw failure(error, settings) }
       }
       triesLeft -= 1
       await environment.timers.sleep(until: environment.time.now + .milliseconds(200))
     }
+  }
+
+  private static func failure(_ error: CacheError, _ settings: MountSettings) -> MountFailure {
+    guard case .disk(let failure) = error else { return MountFailure(error.description) }
+    let directory = settings.cacheDirectory.utf8.printable
+    // ENOSPC, EDQUOT.
+    guard failure.errno == 28 || failure.errno == 122 else {
+      return MountFailure("the cache directory \(directory) can't be used: \(failure)")
+    }
+    return MountFailure(
+      "the disk of the cache directory \(directory) is full (\(failure.reason)); make room on it, or "
+        + "give a directory on another disk with --cache-dir"
+    )
   }
 
   private static func options(_ settings: MountSettings) -> FilesystemOptions {
@@ -145,6 +158,7 @@ struct MountParts: Sendable {
     // Writing is not built yet, whatever was asked for.
     options.isReadOnly = true
     options.allowsOther = settings.allowsOther
+    options.extraOptions = settings.mountFlags.kernelOptions
     return FuseSession(
       operations: filesystem,
       mountpoint: mountpoint.path,

@@ -72,11 +72,25 @@ enum MountPreparation {
   }
 
   private static func clear(_ mountpoint: Mountpoint) throws(MountFailure) {
-    switch Unmounting.unmount(mountpoint.path, isLazy: true) {
+    switch Unmounting.unmount(mountpoint.path, .forced) {
     case .done: break
     case .busy: throw MountFailure("the dead mount at \(mountpoint.path) can't be cleared")
     case .failed(let reason): throw MountFailure("a dead mount is in the way: \(reason)")
     }
+  }
+
+  // Some forty are always open: the device, the cache's files, the connections to the store. What is
+  // left is for the objects that are being read, two each.
+  static let openFileCountMin = 128
+
+  /// Refuses to start with so few descriptors that reads would fail for want of them; `limit` has been
+  /// raised as far as it goes, and is nil if it isn't known.
+  static func checkOpenFiles(_ limit: Int?) throws(MountFailure) {
+    guard let limit, limit < openFileCountMin else { return }
+    throw MountFailure(
+      "this process may open only \(limit) files (RLIMIT_NOFILE), and a mount needs \(openFileCountMin)"
+        + " at least; raise the hard limit, with 'ulimit -Hn 4096' or LimitNOFILE= of a service"
+    )
   }
 
   /// The kernel's end of every mount.

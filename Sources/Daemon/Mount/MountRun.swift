@@ -14,30 +14,44 @@ package final class MountRun: Sendable {
   private let settings: MountSettings
   private let report: StartReport
   private let log: Log
+  private let notes: [String]
   private let lifecycle = Lock(LifecycleMachine())
   private let session = Lock<FuseSession?>(nil)
   // Opened when everything is put away, so that `unmount` returns no sooner.
   private let isFinished = Monitor(false)
 
   /// Creates a run; nothing happens yet.
-  package init(_ settings: MountSettings, report: StartReport, log: Log) {
+  ///
+  /// - Parameters:
+  ///   - settings: what to mount, where and how.
+  ///   - report: where to say how it went.
+  ///   - log: where to write what happens.
+  ///   - notes: what a person should know once it is mounted.
+  package init(_ settings: MountSettings, report: StartReport, log: Log, notes: [String] = []) {
     self.settings = settings
     self.report = report
     self.log = log
+    self.notes = notes
   }
 
   /// Runs until the mount has ended, on the main thread before any other has been started.
   ///
   /// - Returns: the exit code; what there was to say has been reported.
   package func run() -> ExitCode {
-    ProcessLimits.raiseOpenFiles()
+    let openFileCountMax = ProcessLimits.raiseOpenFiles()
     ProcessLimits.forbidCoreFiles()
     umask(0o077)
-    SignalWatch.start([.interrupt, .terminate, .hangUp]) { [self] signal in
-      // There is no configuration to read again, and the terminal is not ours.
-      if signal != .hangUp { stop() }
+    SignalWatch.start(Set(SignalWatch.Signal.allCases)) { [self] signal in
+      switch signal {
+      case .interrupt, .terminate, .quit: stop()
+      // There is no configuration to read again, but the log may have been moved away.
+      case .hangUp: log.reopen()
+      case .user1, .user2, .alarm: break
+      }
     }
+    defer { log.flush() }
     do throws(MountFailure) {
+      try MountPreparation.checkOpenFiles(openFileCountMax)
       try serve()
       return .done
     } catch {
@@ -64,6 +78,7 @@ package final class MountRun: Sendable {
       throw MountFailure(error.message)
     }
     self.session.withLock { $0 = session }
+    for note in notes + settings.notes { report.note(note) }
     let control = startControl(mountpoint, parts)
     log.write(.info, "mounted", ["bucket": parts.bucketName, "mountpoint": mountpoint.path])
     if lifecycle.withLock({ $0.mounted() }) == .leave { leave(session) }
@@ -116,7 +131,7 @@ package final class MountRun: Sendable {
     do throws(MountError) {
       try session.unmount()
     } catch {
-      answer(ControlAnswer(error: error.message))
+      answer(ControlAnswer(error: error.message, isBusy: error.code == .busy))
       return
     }
     while !waitUntilFinished(.seconds(1)) {

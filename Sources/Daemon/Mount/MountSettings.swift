@@ -40,6 +40,8 @@ package struct MountSettings: Sendable {
   package var allowsOther = false
   /// True if the mountpoint may have files in it.
   package var allowsNonEmpty = false
+  /// The kernel's flags of a mount that were asked for.
+  package var mountFlags = MountFlags()
 
   /// Reads the settings of a `mount` command.
   ///
@@ -72,8 +74,15 @@ package struct MountSettings: Sendable {
     directoryMode = invocation.number(.directoryMode).map { UInt16($0) } ?? directoryMode
     allowsOther = invocation.has(.allowOther)
     allowsNonEmpty = invocation.has(.nonEmpty)
+    mountFlags = invocation.mountFlags
     // A few beyond the parts, for lookups and listings.
     bucket.requestCountMax = parallel + 16
+  }
+
+  /// What was asked for and can't be had, in sentences.
+  var notes: [String] {
+    mountFlags.asksForWriting
+      ? ["mounts are read-only in this release, so 'rw' has no effect"] : []
   }
 
   /// Where the cache is if nothing is said: as the desktop's rules have it.

@@ -14,24 +14,38 @@ package enum Unmounting {
     case failed(String)
   }
 
+  /// With how much regard for those who use it.
+  package enum Manner: Hashable, Sendable {
+    /// Not while something uses it.
+    case polite
+    /// Out of the tree at once; those who use it go on until they let go.
+    case lazy
+    /// Out of the tree at once, and what waits in it fails (as an ordinary user: as `lazy`).
+    case forced
+  }
+
   /// Unmounts `path`.
   ///
   /// - Parameters:
   ///   - path: the mountpoint, as the kernel spells it.
-  ///   - isLazy: true to take it out of the tree at once, even if something uses it, and to end what
-  ///     waits in it (as an ordinary user, only the former).
+  ///   - manner: with how much regard.
   /// - Returns: how it went.
-  package static func unmount(_ path: String, isLazy: Bool) -> Outcome {
+  package static func unmount(_ path: String, _ manner: Manner) -> Outcome {
     if geteuid() == 0 {
       // Not following links, so that nobody can lead root elsewhere.
       // Forced, the kernel ends what waits for an answer, also of a daemon that can't die for that.
-      let flags = Int32(UMOUNT_NOFOLLOW) | (isLazy ? Int32(MNT_DETACH) | Int32(MNT_FORCE) : 0)
-      if umount2(path, flags) == 0 { return .done }
+      let flags: [Int32] =
+        switch manner {
+        case .polite: []
+        case .lazy: [Int32(MNT_DETACH)]
+        case .forced: [Int32(MNT_DETACH), Int32(MNT_FORCE)]
+        }
+      if umount2(path, flags.reduce(Int32(UMOUNT_NOFOLLOW), |)) == 0 { return .done }
       let number = errno
       return number == EBUSY
         ? .busy : .failed("\(path) can't be unmounted: \(errnoDescription(number))")
     }
-    return throughHelper(path, isLazy: isLazy)
+    return throughHelper(path, isLazy: manner != .polite)
   }
 
   private static func throughHelper(_ path: String, isLazy: Bool) -> Outcome {

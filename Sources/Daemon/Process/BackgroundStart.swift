@@ -31,10 +31,14 @@ package enum BackgroundStart {
     onChild: (Subprocess) -> Void,
     note: (String) -> Void
   ) -> Outcome {
+    // What is in the log before is of earlier mounts.
+    let logSize = logFile.flatMap { try? Disk.status(of: $0)?.size } ?? 0
     do throws(DiskFailure) {
       let (child, pipe) = try spawn(program, arguments)
       onChild(child)
-      return try follow(child, pipe, logFile: logFile, note: note)
+      return try follow(child, pipe, note: note) {
+        logFile.map { lastLines(of: $0, behind: logSize) } ?? []
+      }
     } catch {
       return Outcome(code: 1, message: "the daemon could not be started: \(error)")
     }
@@ -60,8 +64,8 @@ package enum BackgroundStart {
   private static func follow(
     _ child: Subprocess,
     _ pipe: FileDescriptor,
-    logFile: String?,
-    note: (String) -> Void
+    note: (String) -> Void,
+    lastLogged: () -> [String]
   ) throws(DiskFailure) -> Outcome {
     var reader = LineReader(pipe, lengthMax: 65_536)
     var noise: [String] = []
@@ -79,7 +83,7 @@ package enum BackgroundStart {
         if noise.count > 5 { noise.removeFirst() }
       }
     }
-    let last = noise.isEmpty ? logFile.map(lastLines) ?? [] : noise
+    let last = noise.isEmpty ? lastLogged() : noise
     return Outcome(code: 1, message: sentence(child.wait(), last))
   }
 
@@ -107,8 +111,13 @@ package enum BackgroundStart {
       + (said.isEmpty ? "" : "; the last it said: \(said)")
   }
 
-  private static func lastLines(of path: String) -> [String] {
-    guard let bytes = try? SmallFile.read(path) else { return [] }
+  /// The last lines behind `offset`, or of all there is if the file has become shorter than that.
+  private static func lastLines(of path: String, behind offset: Int) -> [String] {
+    guard let file = try? FileDescriptor.open(path, .read), let size = try? file.size() else {
+      return []
+    }
+    let start = max(offset <= size ? offset : 0, size - 65_536)
+    guard let bytes = try? file.bytes(ByteRange(start, size)) else { return [] }
     return bytes.split(separator: 0x0A).suffix(3).map { String(decoding: $0, as: UTF8.self) }
   }
 }

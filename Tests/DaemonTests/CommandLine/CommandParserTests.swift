@@ -8,6 +8,10 @@ func parse(_ words: String..., program: String = "dipper") throws(UsageError) ->
 
 /// The invocation that a command line asks for.
 func invocation(_ words: String..., program: String = "dipper") throws -> Invocation {
+  try invocation(words, program: program)
+}
+
+func invocation(_ words: [String], program: String = "dipper") throws -> Invocation {
   let request = try CommandParser.parse(program: program, arguments: words.map { Array($0.utf8) })
   guard case .run(let invocation) = request else {
     throw UsageError("not a command: \(request)")
@@ -71,6 +75,44 @@ struct CommandParserTests {
   }
 
   @Test
+  func flagsOfTheKernelArePassedOn() throws {
+    func flags(_ lists: String...) throws -> MountFlags {
+      try invocation(["mount", "s3://b", "/m"] + lists.flatMap { ["-o", $0] }).mountFlags
+    }
+    #expect(
+      try flags("noexec,noatime,nosuid,nodev,sync,dirsync").kernelOptions
+        == ["noexec", "noatime", "sync", "dirsync"]
+    )
+    #expect(try flags("noexec,noatime,sync", "exec,atime,async").kernelOptions == [])
+    #expect(try flags("rw").asksForWriting)
+    #expect(try !flags("rw", "ro").asksForWriting)
+    #expect(try !flags("defaults,relatime").asksForWriting)
+    #expect(throws: UsageError.self) { try flags("noexec=1") }
+    #expect(throws: UsageError.self) { try flags("noexecute") }
+  }
+
+  @Test(arguments: [
+    "127.0.0.1:9000", "localhost", "localhost:9000/x", "10.0.0.1", "[::1]:9000", "::1", "8.8.8.8",
+    "s3.localhost",
+  ])
+  func aNumberWithoutASchemeIsRefused(endpoint: String) throws {
+    let error = #expect(throws: UsageError.self) {
+      try invocation("ls", "s3://b", "--endpoint", endpoint)
+    }
+    #expect(error?.message.contains("--endpoint needs http:// or https://") == true)
+    if !endpoint.hasPrefix(":") {
+      #expect(throws: Never.self) {
+        try invocation("ls", "s3://b", "--endpoint", "http://" + endpoint)
+      }
+    }
+  }
+
+  @Test(arguments: ["s3.example.org", "storage:9000", "1.2.3.example.org", "mylocalhost"])
+  func aNameWithoutASchemeIsTaken(endpoint: String) throws {
+    #expect(try invocation("ls", "s3://b", "--endpoint", endpoint).text(.endpoint) == endpoint)
+  }
+
+  @Test
   func theLastValueWins() throws {
     #expect(try invocation("mount", "s3://b", "/m", "-o", "uid=1,uid=2").number(.uid) == 2)
   }
@@ -99,7 +141,7 @@ struct CommandParserTests {
   @Test
   func withoutACommandASourceMeansMount() throws {
     // This is how mount.fuse3 calls the program that fstab's type names.
-    let mount = try invocation("s3://b", "/m", "-o", "rw,dev,suid")
+    let mount = try invocation("s3://b", "/m", "-o", "dev,suid")
     #expect(mount == (try invocation("mount", "s3://b", "/m")))
   }
 
@@ -155,7 +197,7 @@ struct CommandParserTests {
     #expect(!error.message.contains("\n"))
   }
 
-  @Test(arguments: ["http://127.0.0.1:9000", "https://s3.example.com/base", "localhost:9000"])
+  @Test(arguments: ["http://127.0.0.1:9000", "https://s3.example.com/base", "storage:9000"])
   func anEndpointIsAnAddress(endpoint: String) throws {
     #expect(try invocation("ls", "s3://b", "--endpoint", endpoint).text(.endpoint) == endpoint)
   }

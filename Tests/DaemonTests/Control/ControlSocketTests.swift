@@ -109,8 +109,47 @@ struct ControlSocketTests {
     let statuses = client.statuses(MountTable(Array(line.utf8)))
     #expect(statuses.map(\.mountpoint) == ["/mnt/x"])
     #expect(statuses.first?.answers == false)
-    #expect(StatusReport.text(of: StatusReport(mounts: statuses)).contains(#""pid":null"#))
+    let fields = ["pid", "since", "read_only", "cache", "memory", "transfers", "counters"]
+    let text = StatusReport.text(of: StatusReport(mounts: statuses))
+    for field in fields + ["unsaved", "errors"] { #expect(text.contains(#""\#(field)":null"#)) }
+    #expect(text.contains(#""state":"not answering""#))
     #expect(StatusText.text(StatusReport(mounts: statuses)).contains("the daemon is gone"))
+  }
+
+  @Test
+  func silentDaemonsAreAskedAtOnce() throws {
+    try directory.prepare()
+    let mountpoints = (0..<8).map { "/mnt/\($0)" }
+    let listeners = try mountpoints.map {
+      try LocalSocket.listen(at: directory.socketPath(for: $0))
+    }
+    let lines = mountpoints.map {
+      "23 22 0:21 / \($0) rw - fuse.dipper s3://x rw,user_id=\(geteuid()),group_id=0\n"
+    }
+    let start = SystemClock().now
+    let statuses = client.statuses(
+      MountTable(Array(lines.joined().utf8)),
+      patience: .seconds(1)
+    )
+    // One after the other they would take eight seconds.
+    #expect(SystemClock().now - start < .seconds(6))
+    #expect(statuses.map(\.mountpoint) == mountpoints)
+    #expect(statuses.allSatisfy { !$0.answers && $0.pid == getpid() })
+    withExtendedLifetime(listeners) {}
+  }
+
+  @Test
+  func aMountThatLeftTheTreeIsDetached() throws {
+    let server = try server(at: "/m") { _, answer in
+      answer(ControlAnswer(status: sampleStatus(mountpoint: "/m")))
+    }
+    defer { server.stop() }
+    func state(_ type: String) -> MountStatus.State? {
+      let line = "23 22 0:21 / /m rw - \(type) x rw,user_id=7777,group_id=0\n"
+      return client.statuses(MountTable(Array(line.utf8))).first?.state
+    }
+    #expect(state("fuse.dipper") == .serving)
+    #expect(state("tmpfs") == .detached)
   }
 
   @Test

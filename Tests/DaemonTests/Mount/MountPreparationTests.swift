@@ -12,4 +12,13 @@ struct MountPreparationTests {
     #expect(!MountPreparation.isBelow("/ab", "/a"))
     #expect(!MountPreparation.isBelow("/a", "/a/b"))
   }
+
+  @Test
+  func tooFewOpenFilesAreRefusedByTheirNumber() {
+    let error = #expect(throws: MountFailure.self) { try MountPreparation.checkOpenFiles(48) }
+    #expect(error?.sentence.contains("only 48 files (RLIMIT_NOFILE)") == true)
+    for limit in [nil, MountPreparation.openFileCountMin, 1 << 20] {
+      #expect(throws: Never.self) { try MountPreparation.checkOpenFiles(limit) }
+    }
+  }
 }

@@ -39,6 +39,19 @@ struct BackgroundStartTests {
   }
 
   @Test
+  func ofAnOldLogOnlyWhatIsNewIsShown() throws {
+    let home = try TemporaryDirectory()
+    let path = home.path + "/log"
+    try FileDescriptor.open(path, [.readWrite, .create]).write(Array("an old story\n".utf8))
+    let (silent, _) = start("exit 3", logFile: path)
+    #expect(silent.message == "the daemon ended with code 3 before the mount answered")
+    let (loud, _) = start("echo the new one >> \(path); exit 3", logFile: path)
+    #expect(loud.message?.hasSuffix("; the last it said: the new one") == true)
+    let (rotated, _) = start("echo short > \(path); exit 3", logFile: path)
+    #expect(rotated.message?.hasSuffix("; the last it said: short") == true)
+  }
+
+  @Test
   func aProgramThatCannotBeStartedIsOneSentence() {
     let outcome = BackgroundStart.run(
       arguments: [[0x78]],
