@@ -159,7 +159,7 @@ final class CacheDirectory: Sendable {
     }
     do throws(DiskFailure) {
       try Disk.rename(source, to: target)
-    } catch where error.isMissing {
+    } catch  where error.isMissing {
       return
     }
     try Disk.touch(target)

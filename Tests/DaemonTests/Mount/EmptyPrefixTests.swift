@@ -1,4 +1,5 @@
 import Dipper
+import Simulation
 import Support
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 
 @Suite
 struct EmptyPrefixTests {
-  private func warning(_ url: String, in directory: TemporaryDirectory) async throws -> String? {
+  private func warning(_ url: String, in directory: TestDirectory) async throws -> String? {
     let words = ["mount", url, "/m"].map { Array($0.utf8) }
     let request = try CommandParser.parse(program: "dipper", arguments: words)
     guard case .run(let invocation) = request else { throw UsageError("no command") }
@@ -18,7 +19,7 @@ struct EmptyPrefixTests {
 
   @Test
   func aPrefixWithNothingBelowItIsWarnedOf() async throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TestDirectory()
     for path in ["a", "a/b"] { try Disk.createDirectory("\(directory.path)/\(path)") }
     _ = try FileDescriptor.open("\(directory.path)/a/b/f", [.readWrite, .create])
     #expect(try await warning("s3://b", in: directory) == nil, "an empty bucket is nothing odd")

@@ -1,5 +1,6 @@
 import Core
 import Glibc
+import Simulation
 import Support
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
 struct MountUsersTests {
   /// A /proc with one process.
   private func proc(
-    _ home: TemporaryDirectory,
+    _ home: TestDirectory,
     _ processID: Int32,
     cwd: String = "/",
     root: String = "/",
@@ -31,7 +32,7 @@ struct MountUsersTests {
 
   @Test
   func eachKindOfUseIsNamed() throws {
-    let home = try TemporaryDirectory()
+    let home = try TestDirectory()
     try proc(home, 11, cwd: "/mnt/b/d")
     try proc(home, 12, root: "/mnt/b")
     try proc(home, 13, open: ["0": "/dev/null", "3": "/mnt/b/d/f"])

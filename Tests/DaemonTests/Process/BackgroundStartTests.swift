@@ -1,4 +1,5 @@
 import Glibc
+import Simulation
 import Support
 import Testing
 
@@ -40,7 +41,7 @@ struct BackgroundStartTests {
 
   @Test
   func ofAnOldLogOnlyWhatIsNewIsShown() throws {
-    let home = try TemporaryDirectory()
+    let home = try TestDirectory()
     let path = home.path + "/log"
     try FileDescriptor.open(path, [.readWrite, .create]).write(Array("an old story\n".utf8))
     let (silent, _) = start("exit 3", logFile: path)

@@ -1,5 +1,6 @@
 import Core
 import Daemon
+import Simulation
 import Support
 import Testing
 
@@ -7,7 +8,7 @@ import Testing
 struct DaemonLogTests {
   @Test
   func theSystemsLogIsUsedWithoutAWord() throws {
-    let home = try TemporaryDirectory()
+    let home = try TestDirectory()
     let socket = try LocalSocket.receiveDatagrams(at: home.path + "/log")
     let place = DaemonLog(
       mountpoint: "/m",
@@ -24,7 +25,7 @@ struct DaemonLogTests {
 
   @Test
   func withoutOneAFileIsNamedAndMadeWhenNeeded() throws {
-    let home = try TemporaryDirectory()
+    let home = try TestDirectory()
     let directory = RuntimeDirectory(path: home.path + "/run")
     let place = DaemonLog(
       mountpoint: "/m",
