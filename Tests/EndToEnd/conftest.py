@@ -41,6 +41,18 @@ def pytest_configure():
         pytest.exit("there is no program at %s: build it first" % DIPPER, 2)
 
 
+def client(endpoint):
+    """The second client, with the servers' credentials."""
+    return boto3.client(
+        "s3", endpoint_url=endpoint, region_name="us-east-1",
+        aws_access_key_id=os.environ["AWS_ACCESS_KEY_ID"],
+        aws_secret_access_key=os.environ["AWS_SECRET_ACCESS_KEY"],
+        config=Config(s3={"addressing_style": "path"}, max_pool_connections=32,
+                      request_checksum_calculation="when_required",
+                      response_checksum_validation="when_required"),
+    )
+
+
 class Bucket:
     """A fresh bucket on one server, seen as another client sees it."""
 
@@ -49,14 +61,7 @@ class Bucket:
         self.endpoint = endpoint
         self.name = "t" + uuid.uuid4().hex[:16]
         self.url = "s3://" + self.name
-        self.s3 = boto3.client(
-            "s3", endpoint_url=endpoint, region_name="us-east-1",
-            aws_access_key_id=os.environ["AWS_ACCESS_KEY_ID"],
-            aws_secret_access_key=os.environ["AWS_SECRET_ACCESS_KEY"],
-            config=Config(s3={"addressing_style": "path"}, max_pool_connections=32,
-                          request_checksum_calculation="when_required",
-                          response_checksum_validation="when_required"),
-        )
+        self.s3 = client(endpoint)
         self.s3.create_bucket(Bucket=self.name)
 
     def put(self, key, body=b"", **facts):
