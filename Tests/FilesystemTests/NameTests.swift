@@ -6,10 +6,10 @@ import Testing
 
 /// N1: every key of a bucket has one path in the mount, and every file there is one key.
 @Suite struct NameTests {
-  @Test(arguments: 0..<32 as Range<UInt64>)
+  @Test(arguments: 0..<8 as Range<UInt64>)
   func n1EveryKeyIsShownOnceAndFoundByItsName(seed: UInt64) async throws {
     var hostile = HostileKeys(seed: seed)
-    let keys = hostile.bucket(count: 15)
+    let keys = hostile.bucket(count: 12)
     var behaviour = SimulatedStore.Behaviour()
     behaviour.pageCountMax = [1, 2, 7, 1000][Int(seed % 4)]
     behaviour.listsInTreeOrder = seed % 8 >= 6
