@@ -14,6 +14,8 @@ final class Directory: Sendable {
   let node: NodeID
   /// The keys below it start with this.
   let prefix: ObjectKey
+  /// What the prefix has behind its last slash, in a directory of long components.
+  let head: ArraySlice<UInt8>
   /// What programs see of it.
   let inodeNumber: UInt64
   /// What programs see of its parent.
@@ -25,6 +27,7 @@ final class Directory: Sendable {
   init(node: NodeID, prefix: ObjectKey, inodeNumber: UInt64, parentInodeNumber: UInt64) {
     self.node = node
     self.prefix = prefix
+    head = NameCodec.head(of: prefix)
     self.inodeNumber = inodeNumber
     self.parentInodeNumber = parentInodeNumber
     childNumbers = InodeNumber.Prefix(prefix)

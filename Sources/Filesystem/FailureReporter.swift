@@ -19,10 +19,13 @@ final class FailureReporter: Sendable {
     // What the kernel asks a second time, because the first answer was a failure.
     var repetitions = RepetitionFilter(interval: ObjectFile.repetitionSpan)
     var lastErrors: [NodeID: String] = [:]
+    var toldKeys: Set<ObjectKey> = []
   }
 
   /// Nodes whose last failure is remembered, at most.
   private static let lastErrorCountMax = 1024
+  /// Keys that are told of once, at most; a bucket may be full of them.
+  private static let toldKeyCountMax = 1000
 
   private let log: Log
   private let errors: ErrorRing
@@ -74,6 +77,14 @@ final class FailureReporter: Sendable {
   /// Something that is worth a line but failed nobody's operation; `kind` groups what repeats.
   func note(_ level: Log.Level, kind: String, _ message: @autoclosure () -> String) {
     log.write(level, message(), kind: kind)
+  }
+
+  /// Something about a key that is worth one line; of a thousand keys at most.
+  func noteOnce(_ level: Log.Level, about key: ObjectKey, _ message: () -> String) {
+    let isNew = state.withLock { state in
+      state.toldKeys.count < Self.toldKeyCountMax && state.toldKeys.insert(key).inserted
+    }
+    if isNew { log.write(level, message()) }
   }
 
   /// What the last failed operation on a node said; empty if none failed.

@@ -13,6 +13,8 @@ struct ListingContents: Sendable {
   }
 
   let prefix: ObjectKey
+  /// What the prefix has behind its last slash, in a directory of long components.
+  private var head: ArraySlice<UInt8> { NameCodec.head(of: prefix) }
   private var pages: [ListingPage] = []
   /// The position of each page's first row.
   private var starts: [Int] = []
@@ -91,6 +93,13 @@ struct ListingContents: Sendable {
     return directory ?? (component.isEmpty ? nil : entry(component, .file))
   }
 
+  /// Returns true if a row from `start` on has its name here.
+  func hasNames(from start: Int) -> Bool {
+    (start..<count).contains { position in
+      entry(at: position).map { NameCodec.name(of: child(of: $0), behind: head) != nil } ?? false
+    }
+  }
+
   /// What a row's name means.
   func child(of entry: Entry) -> NameCodec.Child {
     let component = entry.component
@@ -118,7 +127,9 @@ private struct Intake {
 extension ListingContents {
   private static let slash = UInt8(ascii: "/")
   private static let outside = "it lies outside of what was listed"
-  private static let tooLong = "the name would be longer than 255 bytes"
+  private static let tooLong = "no key is so long"
+  // Source: Amazon S3 User Guide, "Naming Amazon S3 objects": a key has at most 1,024 bytes.
+  private static let keyLengthMax = 1024
 
   /// Returns true if a directory of the object's name could still follow: in byte order `a/` comes
   /// behind `a`, `a-b` and `a.b`.
@@ -140,14 +151,36 @@ extension ListingContents {
     _ key: ObjectKey,
     to intake: inout Intake
   ) {
-    guard NameCodec.name(of: .init(component: component)) != nil else {
+    guard component.count <= Self.keyLengthMax else {
       intake.reject(key, Self.tooLong)
       return
     }
+    guard !addPiece(of: .init(component: component), to: &intake) else { return }
+    addRow(directory: component, to: &intake)
+    // It takes the plain name from an object, whose other name may be too long.
+    guard isKnown(component, .file, intake) else { return }
+    _ = addPiece(of: .init(component: component, isShadowedObject: true), to: &intake)
+  }
+
+  private mutating func addRow(directory component: ArraySlice<UInt8>, to intake: inout Intake) {
     guard !isKnown(component, .directory, intake) else { return }
     note(component, .directory, intake)
     intake.builder.append(directory: component)
     directoryCount += 1
+  }
+
+  /// Adds the directory that a child is shown in because its own name would be too long.
+  ///
+  /// - Returns: false if it needs none.
+  private mutating func addPiece(
+    of child: NameCodec.Child,
+    to intake: inout Intake
+  ) -> Bool {
+    guard case .below(let piece) = NameCodec.placement(of: child, behind: head) else {
+      return false
+    }
+    addRow(directory: piece.component[...], to: &intake)
+    return true
   }
 
   private mutating func addObject(_ object: ObjectMetadata, to intake: inout Intake) {
@@ -169,13 +202,13 @@ extension ListingContents {
       intake.reject(key, "no file can have its size or tag")
       return
     }
-    let isShadowed = component.isEmpty || isKnown(component, .directory, intake)
-    let child = NameCodec.Child(component: component, isShadowedObject: isShadowed)
-    guard NameCodec.name(of: child) != nil else {
+    guard component.count <= Self.keyLengthMax else {
       intake.reject(key, Self.tooLong)
       return
     }
-    guard !isKnown(component, .file, intake) else { return }
+    let isShadowed = component.isEmpty || isKnown(component, .directory, intake)
+    let child = NameCodec.Child(component: component, isShadowedObject: isShadowed)
+    guard !addPiece(of: child, to: &intake), !isKnown(component, .file, intake) else { return }
     note(component, .file, intake)
     intake.builder.append(object, component: component)
   }

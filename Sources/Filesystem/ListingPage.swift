@@ -220,8 +220,11 @@ struct Entry: Sendable {
 
   /// The object's key, or the directory's prefix.
   var key: ObjectKey {
+    let slash = UInt8(ascii: "/")
     let bytes = page.prefix.bytes + component
-    return ObjectKey(kind == .directory ? bytes + [UInt8(ascii: "/")] : bytes)
+    guard kind == .directory else { return ObjectKey(bytes) }
+    // A piece of long components has a slash that isn't in its keys.
+    return ObjectKey(component.last == slash ? bytes.dropLast() : bytes + [slash])
   }
 
   /// The object's version.

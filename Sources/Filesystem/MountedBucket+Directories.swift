@@ -126,6 +126,7 @@ struct DirectoryCursor: DirectorySource {
     let position: Int
     let entry: Entry
     let name: FileName
+    let isShadowed: Bool
   }
 
   private static let rowOffset = 2
@@ -163,6 +164,7 @@ struct DirectoryCursor: DirectorySource {
     if offset == 0 { return dots(".", directory.inodeNumber) }
     if offset == 1 { return dots("..", directory.parentInodeNumber) }
     guard let row = nextRow(from: offset - Self.rowOffset) else { return nil }
+    if row.isShadowed { bucket.noteShadowed(row.entry) }
     return DirectoryEntry(
       name: row.name,
       inodeNumber: InodeNumber.of(
@@ -202,13 +204,20 @@ struct DirectoryCursor: DirectorySource {
     )
   }
 
-  /// The first row from `position` on that has a name.
+  /// The first row from `position` on that is shown.
   private func nextRow(from position: Int) -> Row? {
     var position = position
     while let (entry, child) = open.listing.row(at: position) {
-      // A name may have become too long since the row arrived, by a directory that took the plain one.
-      if let name = NameCodec.name(of: child) {
-        return Row(position: position, entry: entry, name: name)
+      // The object at the directory's own key can be looked up, but a program that copies or
+      // removes what it finds knows no such file. A child whose name is too long has it elsewhere.
+      let isOwnObject = entry.kind == .file && entry.component.isEmpty
+      if !isOwnObject, let name = NameCodec.name(of: child, behind: open.directory.head) {
+        return Row(
+          position: position,
+          entry: entry,
+          name: name,
+          isShadowed: child.isShadowedObject
+        )
       }
       position += 1
     }

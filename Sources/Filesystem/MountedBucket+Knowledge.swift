@@ -10,6 +10,20 @@ enum Sighting: Sendable {
   case absent(until: Instant)
 }
 
+/// A name as a key of the tables: unlike the object's key it tells a shadowed object from its
+/// directory, and that from the directory of the long components that begin so.
+struct NameKey: Hashable, Sendable {
+  /// The directory's prefix.
+  let prefix: ObjectKey
+  /// What the name means there.
+  let child: NameCodec.Child
+
+  init(_ child: NameCodec.Child, in directory: Directory) {
+    self.child = child
+    prefix = directory.prefix
+  }
+}
+
 extension MountedBucket {
   /// What is believed of a name at `now`; nil if the store must be asked.
   func believed(_ child: NameCodec.Child, in directory: Directory, at now: Instant) -> Sighting? {
@@ -22,7 +36,7 @@ extension MountedBucket {
       }
     case .none: break
     }
-    let key = Self.nameKey(child, in: directory)
+    let key = NameKey(child, in: directory)
     let timeToLive = timeToLive
     return tables.withLock { tables -> Sighting? in
       if let until = tables.absentNames[key], until > now { return .absent(until: until) }
@@ -65,15 +79,8 @@ extension MountedBucket {
     )
   }
 
-  /// The name of a child as a key of the tables: unlike the object's key it tells a shadowed object
-  /// from its directory.
-  static func nameKey(_ child: NameCodec.Child, in directory: Directory) -> ObjectKey {
-    let escape = child.isShadowedObject ? NameCodec.objectPrefix : []
-    return ObjectKey(directory.prefix.bytes + escape + child.component)
-  }
-
   /// Remembers that a name leads nowhere.
-  func noteAbsent(_ key: ObjectKey, until: Instant) {
+  func noteAbsent(_ key: NameKey, until: Instant) {
     let now = time.now
     let countMax = options.absentNameCountMax
     tables.withLock { tables in

@@ -19,7 +19,7 @@ extension MountedBucket {
       reply.fail(FileError(.nameTooLong, "a name has at most \(NameCodec.nameLengthMax) bytes"))
       return
     }
-    guard let child = NameCodec.child(named: name) else {
+    guard let child = NameCodec.child(named: name, behind: directory.head) else {
       reply.succeed(EntryAnswer(absentFor: options.metadataTTL))
       return
     }
@@ -33,9 +33,9 @@ extension MountedBucket {
       if !reply.succeed(answer) { takeBack(answer) }
       return
     }
-    let path = path(of: Self.nameKey(child, in: directory))
-    let budget = budget(for: ObjectKey(directory.prefix.bytes + child.component), at: now)
-    let operation = FailureReporter.Operation(name: "lookup", path: path)
+    let key = ObjectKey(directory.prefix.bytes + (child.piece ?? child.component[...]))
+    let budget = budget(for: key, at: now)
+    let operation = FailureReporter.Operation(name: "lookup", path: path(of: child, in: directory))
     guard let waiting = park(reply, operation, budget) else { return }
     let giveUp = lookUp(child, in: directory, at: now, by: budget.deadline) { [self] outcome in
       switch outcome {
@@ -80,7 +80,7 @@ extension MountedBucket {
       }
     }
     let ticket = lookups.join(
-      Self.nameKey(child, in: directory),
+      NameKey(child, in: directory),
       asking: { [self] in await find(child, in: directory, by: deadline) },
       waiter: waiter
     )
@@ -114,6 +114,26 @@ extension MountedBucket {
     tables.withLock { $0.inodes.forget(node, lookupCount: 1) }
   }
 
+  /// The path of a child in messages: its key's, with a shadowed object told from its directory.
+  private func path(of child: NameCodec.Child, in directory: Directory) -> String {
+    let escape = child.isShadowedObject ? NameCodec.objectPrefix : []
+    return path(
+      of: ObjectKey(directory.prefix.bytes + escape + (child.piece ?? child.component[...]))
+    )
+  }
+
+  /// Tells once of an object that doesn't have the name one would look for.
+  func noteShadowed(_ object: Entry) {
+    guard !object.component.isEmpty else { return }
+    let key = object.key
+    reporter.noteOnce(.info, about: key) {
+      let child = NameCodec.Child(component: object.component, isShadowedObject: true)
+      let name = NameCodec.name(of: child, behind: NameCodec.head(of: object.page.prefix))
+      return "there are keys below \"\(key)/\" too, so the object \"\(key)\" is shown as"
+        + " \"\(name.map { $0.bytes.printable } ?? "%dipper-object%")\" beside that directory"
+    }
+  }
+
   /// Asks the store for a name and remembers what it says.
   private func find(
     _ child: NameCodec.Child,
@@ -125,7 +145,13 @@ extension MountedBucket {
     let component = child.component[...]
     let key = ObjectKey(directory.prefix.bytes + component)
     let answer: Result<StoreQueries.Finding, StoreError>
-    if component.isEmpty, child.isShadowedObject {
+    if let piece = child.piece {
+      answer = await queries.hasLongNames(
+        below: ObjectKey(directory.prefix.bytes + piece),
+        hasFallback: older != nil,
+        by: deadline
+      ).map { StoreQueries.Finding(isDirectory: $0) }
+    } else if component.isEmpty, child.isShadowedObject {
       // The directory's own key: what is asked in it is whether there are bytes.
       answer = await queries.head(key, hasFallback: older != nil, by: deadline)
         .map { StoreQueries.Finding(object: $0?.size == 0 ? nil : $0, isDirectory: true) }
@@ -171,6 +197,7 @@ extension MountedBucket {
     } else {
       learnAbsence(of: component, in: prefix, asOf: askedAt)
     }
+    if let object, finding.isDirectory { noteShadowed(object) }
     if finding.isDirectory, !child.isShadowedObject {
       let entry = ListingPage.single(directory: component, in: prefix, requestedAt: askedAt)
       return .success(.found(entry, until: until))
@@ -183,7 +210,7 @@ extension MountedBucket {
         "no file can have the size or tag of \"\(path(of: ObjectKey(prefix.bytes + component)))\""
       return .failure(FileError(.inputOutput, message))
     }
-    noteAbsent(Self.nameKey(child, in: directory), until: until)
+    noteAbsent(NameKey(child, in: directory), until: until)
     return .success(.absent(until: until))
   }
 }

@@ -17,7 +17,7 @@ package final class MountedBucket: FileOperations {
     var handles: [HandleID: Handle] = [:]
     var lastHandle: UInt64 = 0
     /// Names that the store said are absent, and until when that is believed.
-    var absentNames: [ObjectKey: Instant] = [:]
+    var absentNames: [NameKey: Instant] = [:]
     /// The store could not be reached, and until then isn't asked about what is known.
     var outageUntil = Instant(nanoseconds: .min)
     /// What was learned before is to be confirmed.
@@ -38,8 +38,8 @@ package final class MountedBucket: FileOperations {
   let reporter: FailureReporter
   let queries: StoreQueries
   let mountedAt: Timestamp
-  /// Lookups and confirmations under way, by the key that was asked for.
-  let lookups = FlightTable<ObjectKey, LookupOutcome>()
+  /// Lookups and confirmations under way, by what was asked for.
+  let lookups = FlightTable<NameKey, LookupOutcome>()
   let heads = FlightTable<ObjectKey, HeadOutcome>()
   let keptListings = Lock(KeptListings())
   /// What system calls have waited in vain.

@@ -41,6 +41,35 @@ struct StoreQueries: Sendable {
     }
   }
 
+  /// Asks whether there are components that are too long for a name and have theirs in the directory
+  /// of those that begin so.
+  func hasLongNames(
+    below prefix: ObjectKey,
+    hasFallback: Bool,
+    by deadline: Instant
+  ) async -> Result<Bool, StoreError> {
+    await patiently(hasFallback: hasFallback, by: deadline) { context in
+      var contents = ListingContents(prefix: prefix)
+      var request = ListRequest(prefix: prefix, isDelimited: true)
+      for _ in 0..<Self.emptyPageCountMax {
+        let requestedAt = time.now
+        switch await list(request, context) {
+        case .failure(let error): return .failure(error)
+        case .success(let page):
+          let isLast = page.nextToken == nil
+          let start = isLast ? 0 : contents.count
+          _ = contents.append(page, requestedAt: requestedAt, isLast: isLast)
+          if contents.hasNames(from: start) { return .success(true) }
+          guard let token = page.nextToken, token != request.continuationToken else {
+            return .success(false)
+          }
+          request.continuationToken = token
+        }
+      }
+      return .success(false)
+    }
+  }
+
   /// Asks for a page of a directory's listing.
   ///
   /// Many may wait for it, each with a deadline of its own; the page has all the time of one.

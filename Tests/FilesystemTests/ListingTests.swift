@@ -222,7 +222,10 @@ import Testing
     let mount = try TestMount(front: ScriptedListings([empty, page]))
     #expect(
       try await mount.names()
-        == ["%dipper%", "%dipper%esc%1B[2J", "deep", "dir", "elsewhere", "good"]
+        == [
+          "%dipper%", "%dipper%esc%1B[2J", "%dipper-long%" + String(repeating: "k", count: 240),
+          "deep", "dir", "elsewhere", "good",
+        ]
     )
   }
 

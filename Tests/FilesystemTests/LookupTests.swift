@@ -126,7 +126,9 @@ import Testing
           "\(key) as \(name)"
         )
         #expect(try await mount.text(file) == "content of \(key)")
-        #expect(try await mount.names(node).contains(name.description), "\(key)")
+        // A marker's bytes can be read, but it isn't listed.
+        let isListed = try await mount.names(node).contains(name.description)
+        #expect(isListed == !last.isEmpty, "\(key)")
       }
       #expect(try await mount.text(try await mount.node("%dipper%b%FF")) == "raw")
     }
@@ -139,17 +141,6 @@ import Testing
     let directory = try await mount.node("dir")
     #expect(try await mount.names(directory).isEmpty)
     #expect(try await mount.lookup("%dipper-object%", in: directory).node == nil)
-  }
-
-  @Test func aComponentThatIsTooLongForANameIsHiddenAlone() async throws {
-    let mount = try TestMount()
-    mount.place(String(repeating: "k", count: 1024))
-    mount.place(String(repeating: "d", count: 300) + "/f")
-    mount.place("short")
-    #expect(try await mount.names() == ["short"])
-    await expectFailure(.nameTooLong) {
-      _ = try await mount.lookup(String(repeating: "k", count: 256))
-    }
   }
 
   @Test func aPrefixIsMountedAsIfItWereTheBucket() async throws {

@@ -51,9 +51,11 @@ struct ListingWalk {
   /// The order of a listing: by bytes, or with `/` before all other bytes.
   static func precedes(_ left: ObjectKey, _ right: ObjectKey, isTreeOrder: Bool) -> Bool {
     guard isTreeOrder else { return left < right }
-    return left.bytes.lazy.map { $0 == slash ? 0 : $0 }
-      .lexicographicallyPrecedes(right.bytes.lazy.map { $0 == slash ? 0 : $0 })
+    return left.bytes.lazy.map(treeRank)
+      .lexicographicallyPrecedes(right.bytes.lazy.map(treeRank))
   }
+
+  private static func treeRank(_ byte: UInt8) -> Int { byte == slash ? -1 : Int(byte) }
 
   /// One page; nil if the token is not one of ours.
   mutating func page(

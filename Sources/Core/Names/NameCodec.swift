@@ -4,11 +4,16 @@
 /// another `/`, a directory's. Nearly every component is its own name. The few that a file system
 /// can't show get an escape prefix and a percent spelling; `docs/names.md` has the table. Reading
 /// accepts only what spelling writes, so no two names lead to one key.
+///
+/// A spelling that is longer than a name may be is cut into pieces: `NameCodec+LongNames.swift`.
 package enum NameCodec {
   /// What a name means inside its directory.
   package struct Child: Hashable, Sendable {
     /// The key's bytes behind the directory's prefix, without a `/`; empty for the directory `//`
     /// and for the object at the directory's own key.
+    ///
+    /// With a `/` at its end, which no component has, it is a piece of components that are too long
+    /// for a name: the child is the directory of those that begin so.
     package var component: [UInt8]
     /// True for an object whose plain name belongs to a directory beside it.
     package var isShadowedObject: Bool
@@ -24,11 +29,13 @@ package enum NameCodec {
   package static let escapePrefix = Array("%dipper%".utf8)
   /// Begins the spelling of an object that a directory takes the plain name from.
   package static let objectPrefix = Array("%dipper-object%".utf8)
+  /// Begins the name of a directory that holds components too long for a name.
+  package static let longPrefix = Array("%dipper-long%".utf8)
   /// Linux's `NAME_MAX`.
   package static let nameLengthMax = 255
 
-  /// Returns the name of `child`, or nil if its spelling would be longer than a name may be.
-  package static func name(of child: Child) -> FileName? {
+  /// Returns the one name of `child`, or nil if its spelling is longer than a name may be.
+  static func shortName(of child: Child) -> FileName? {
     let component = child.component
     precondition(!component.contains(slash), "a component has no slash")
     let bytes: [UInt8]
@@ -42,8 +49,8 @@ package enum NameCodec {
     return bytes.count <= nameLengthMax ? FileName(bytes) : nil
   }
 
-  /// Returns what `name` means, or nil if no child has that name.
-  package static func child(named name: FileName) -> Child? {
+  /// Returns what `name` means if it is a child's one name, or nil if no child has that.
+  static func shortChild(named name: FileName) -> Child? {
     guard name.bytes.count <= nameLengthMax else { return nil }
     if let rest = name.bytes.dropping(prefix: objectPrefix) {
       guard let component = percentDecoded(rest) else { return nil }
@@ -63,6 +70,7 @@ package enum NameCodec {
     if first == dot, component.count <= 2, component.allSatisfy({ $0 == dot }) { return false }
     if first == percent, component.starts(with: escapePrefix) { return false }
     if first == percent, component.starts(with: objectPrefix) { return false }
+    if first == percent, component.starts(with: longPrefix) { return false }
     if component.allSatisfy({ 0x20...0x7E ~= $0 && $0 != slash }) { return true }
     return component.allScalars { scalar in !scalar.isControl && scalar != "/" }
   }
@@ -71,20 +79,28 @@ package enum NameCodec {
   private static func percentSpelling(of component: [UInt8]) -> [UInt8] {
     var spelling: [UInt8] = []
     var rest = component[...]
-    while let first = rest.first {
-      if let (scalar, width) = rest.leadingScalar, !scalar.isControl, scalar != "%" {
-        spelling += rest.prefix(width)
-        rest = rest.dropFirst(width)
-      } else {
-        spelling += [percent, hexDigits[Int(first >> 4)], hexDigits[Int(first & 0xF)]]
-        rest = rest.dropFirst()
-      }
-    }
+    while let token = takeToken(&rest) { spelling += token.spelling }
     return spelling
   }
 
+  /// Takes the first character off, or the first byte if that is none, and returns it with its
+  /// spelling; nil at the end.
+  static func takeToken(
+    _ rest: inout ArraySlice<UInt8>
+  ) -> (bytes: ArraySlice<UInt8>, spelling: ArraySlice<UInt8>)? {
+    guard let first = rest.first else { return nil }
+    if let (scalar, width) = rest.leadingScalar, !scalar.isControl, scalar != "%" {
+      let bytes = rest.prefix(width)
+      rest = rest.dropFirst(width)
+      return (bytes, bytes)
+    }
+    let bytes = rest.prefix(1)
+    rest = rest.dropFirst()
+    return (bytes, [percent, hexDigits[Int(first >> 4)], hexDigits[Int(first & 0xF)]])
+  }
+
   /// Returns the component that is spelled so, or nil if none is.
-  private static func percentDecoded(_ spelling: ArraySlice<UInt8>) -> [UInt8]? {
+  static func percentDecoded(_ spelling: ArraySlice<UInt8>) -> [UInt8]? {
     var component: [UInt8] = []
     var rest = spelling
     while let first = rest.popFirst() {
@@ -105,7 +121,7 @@ package enum NameCodec {
     return component
   }
 
-  private static let slash = UInt8(ascii: "/")
+  static let slash = UInt8(ascii: "/")
   private static let dot = UInt8(ascii: ".")
   private static let percent = UInt8(ascii: "%")
   private static let hexDigits = Array("0123456789ABCDEF".utf8)
@@ -113,7 +129,7 @@ package enum NameCodec {
 
 extension [UInt8] {
   /// The bytes behind `prefix`, or nil if they don't start with it.
-  fileprivate func dropping(prefix: [UInt8]) -> ArraySlice<UInt8>? {
+  func dropping(prefix: [UInt8]) -> ArraySlice<UInt8>? {
     starts(with: prefix) ? self[prefix.count...] : nil
   }
 }

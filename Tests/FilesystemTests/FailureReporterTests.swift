@@ -1,0 +1,56 @@
+import Core
+import Glibc
+import Simulation
+import Support
+import Testing
+
+@testable import Filesystem
+
+@Suite struct FailureReporterTests {
+  private let clock = SimulatedClock()
+  private let errors = ErrorRing()
+  private let path = "/tmp/dipper-test-log-\(UInt64.random(in: 0 ... .max))"
+
+  /// A reporter whose log can be read.
+  private func reporter() throws -> FailureReporter {
+    let file = try FileDescriptor.open(path, [.readWrite, .create, .exclusive])
+    let log = Log(level: .info, target: .descriptor(file), time: clock)
+    return FailureReporter(log: log, errors: errors, time: clock)
+  }
+
+  private func lines() throws -> [String] {
+    let bytes = try SmallFile.read(path)
+    return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+  }
+
+  @Test func aFailureIsOneEntryForAWhile() throws {
+    let reporter = try reporter()
+    defer { unlink(path) }
+    func report(_ name: StaticString, _ path: String, _ code: FileError.Code) {
+      let operation = FailureReporter.Operation(name: name, path: path)
+      reporter.report(FileError(code, "a reason"), operation)
+    }
+    for _ in 0..<3 { report("lookup", "f", .timedOut) }
+    #expect(errors.all.count == 1)
+    report("lookup", "g", .timedOut)
+    report("read", "f", .timedOut)
+    report("lookup", "f", .accessDenied)
+    #expect(errors.all.count == 4, "another path, operation or errno is another failure")
+    clock.advance(by: .milliseconds(499))
+    report("lookup", "f", .timedOut)
+    #expect(errors.all.count == 4)
+    clock.advance(by: .milliseconds(1))
+    report("lookup", "f", .timedOut)
+    #expect(errors.all.count == 5)
+    #expect(try lines().count == 3, "the log tells a kind once in ten seconds")
+  }
+
+  @Test func aKeyIsToldOfOnceAndAThousandAtMost() throws {
+    let reporter = try reporter()
+    defer { unlink(path) }
+    for _ in 0..<3 { reporter.noteOnce(.info, about: ObjectKey("a")) { "about a" } }
+    #expect(try lines().count == 1)
+    for number in 0..<2000 { reporter.noteOnce(.info, about: ObjectKey("\(number)")) { "more" } }
+    #expect(try lines().count == 1000)
+  }
+}
