@@ -89,7 +89,8 @@ def endure(bucket, directory, rule, errnos, index):
                 assert time.monotonic() - begin < 30, "it doesn't recover: %r" % failure
                 time.sleep(0.2)
         assert time.monotonic() - begin < 40
-        assert not rule or proxy.rules[0]["times"] == 0, "the fault never happened"
+        # How far reading ahead gets is a matter of time: the last requests are not made each time.
+        assert not rule or index >= 4 or proxy.rules[0]["times"] == 0, "the fault never happened"
         return len(proxy.log)
     finally:
         with contextlib.suppress(Exception):
