@@ -49,6 +49,8 @@ final class EasyHandle {
     setProtocol()
     setSecurity(configuration)
     setConnection(configuration)
+    // An empty name switches off also what the environment says.
+    if !request.usesProxy { set(CURLOPT_PROXY, "") }
     setMethod(request)
     setFields(request, userAgent: configuration.userAgent)
     setBufferSizes(request, configuration, runningCount: runningCount)

@@ -22,6 +22,10 @@ package struct HTTPRequest: Sendable {
   ///
   /// It decides the size of a buffer and nothing else.
   package var expectedBodySize: Int?
+  /// False to go to the server itself, whatever proxies the environment names.
+  ///
+  /// Services on the machine's own link are nobody else's: their credentials pass no proxy.
+  package var usesProxy: Bool
 
   /// Creates a request.
   package init(
@@ -32,7 +36,8 @@ package struct HTTPRequest: Sendable {
     deadline: Instant,
     idleTimeout: Duration? = nil,
     isUrgent: Bool = true,
-    expectedBodySize: Int? = nil
+    expectedBodySize: Int? = nil,
+    usesProxy: Bool = true
   ) {
     self.method = method
     self.url = url
@@ -42,6 +47,7 @@ package struct HTTPRequest: Sendable {
     self.idleTimeout = idleTimeout
     self.isUrgent = isUrgent
     self.expectedBodySize = expectedBodySize
+    self.usesProxy = usesProxy
   }
 }
 

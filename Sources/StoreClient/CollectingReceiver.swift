@@ -22,6 +22,12 @@ final class CollectingReceiver: HTTPReceiver {
   }
 
   private let state = Lock(State())
+  private let sizeMax: Int
+
+  /// Creates a receiver that keeps so many bytes of a success.
+  init(sizeMax: Int = CollectingReceiver.documentSizeMax) {
+    self.sizeMax = sizeMax
+  }
 
   /// The head, once it came.
   var head: HTTPResponseHead? { state.withLock { $0.head } }
@@ -38,7 +44,7 @@ final class CollectingReceiver: HTTPReceiver {
   func receive(body: RawSpan) throws(DiskFailure) {
     let isFull = state.withLock { state in
       let isSuccess = (200..<300).contains(state.head?.status ?? 0)
-      let limit = isSuccess ? Self.documentSizeMax : Self.errorSizeMax
+      let limit = isSuccess ? sizeMax : Self.errorSizeMax
       state.isTooLarge = state.body.append(body, limit: limit)
       return state.isTooLarge
     }

@@ -26,7 +26,19 @@ extension RemoteStore {
     return try RemoteStore(
       bucket: bucket,
       settings: settings,
-      credentials: CredentialChain(options: options, environment: environment, files: files),
+      credentials: CredentialChain(
+        options: options,
+        environment: environment,
+        files: files,
+        region: settings.region,
+        services: CredentialServices(surroundings),
+        surroundings: CredentialChain.Surroundings(
+          time: surroundings.time,
+          sleep: surroundings.sleep,
+          random: surroundings.random,
+          log: surroundings.log
+        )
+      ),
       surroundings: surroundings
     )
   }

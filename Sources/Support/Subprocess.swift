@@ -63,6 +63,18 @@ package struct Subprocess: Sendable {
   /// Sends it a signal; no error if it is gone.
   package func send(signal: Int32) { _ = kill(processID, signal) }
 
+  /// Sends a signal to it and to what it started; for one that has a session of its own.
+  package func sendToGroup(signal: Int32) { _ = kill(-processID, signal) }
+
+  /// Returns how it ended; nil if it runs.
+  ///
+  /// Once it has ended, neither this nor `wait` may be called again.
+  package func endingIfEnded() -> Ending? {
+    var status: Int32 = 0
+    guard waitpid(processID, &status, WNOHANG) == processID else { return nil }
+    return Ending(status: status)
+  }
+
   /// Waits until it ends.
   ///
   /// Call it once.
@@ -71,9 +83,7 @@ package struct Subprocess: Sendable {
     while waitpid(processID, &status, 0) == -1 {
       if errno != EINTR { return .exited(-1) }
     }
-    // Source: wait(2): the low seven bits are the signal, the next byte is the exit code.
-    let signal = status & 0x7F
-    return signal == 0 ? .exited((status >> 8) & 0xFF) : .killed(signal: signal)
+    return Ending(status: status)
   }
 
   private static func inheritedEnvironment(except extra: [String]) -> [[UInt8]] {
@@ -111,5 +121,14 @@ package struct Subprocess: Sendable {
       pointers.deinitialize(count: count + 1)
       pointers.deallocate()
     }
+  }
+}
+
+extension Subprocess.Ending {
+  /// Reads what waitpid(2) returns.
+  fileprivate init(status: Int32) {
+    // Source: wait(2): the low seven bits are the signal, the next byte is the exit code.
+    let signal = status & 0x7F
+    self = signal == 0 ? .exited((status >> 8) & 0xFF) : .killed(signal: signal)
   }
 }

@@ -10,6 +10,8 @@ directly. A rule is a dictionary; the first rule that matches a request acts on 
              reset_after, truncate_after, stall_after: after so many body bytes, send a reset, close
              the connection, or go silent for `stall` seconds
              rate: body bytes per second
+             reset_before, close_before: True resets or closes the connection instead of answering
+             raw: send these bytes, head and all, and close the connection
              rewrite: a function (status, headers, body) -> the same three, for small answers
              hole: True swallows the request and never answers
              virtual: pretend the object has so many bytes, each 8-byte word being its own index
@@ -143,6 +145,14 @@ class Proxy:
                     time.sleep(rule["delay"])
                 if rule.get("hole"):
                     self.stopped.wait(rule.get("stall", 3600))
+                    return
+                if rule.get("reset_before"):
+                    self._reset(client)
+                    return
+                if rule.get("close_before"):
+                    return
+                if "raw" in rule:
+                    client.sendall(rule["raw"])
                     return
                 if "virtual" in rule:
                     if not self._virtual(client, entry, rule):

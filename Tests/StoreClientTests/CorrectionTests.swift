@@ -119,6 +119,8 @@ import Testing
     let error = await Bench.failure { () throws(StoreError) in try await list(bench) }
     #expect(error?.kind == .badCredentials)
     #expect(error?.code == "ExpiredToken")
+    #expect(error?.message.contains("/home/u/.aws/credentials") == true)
+    #expect(error?.message.contains("log in again") == true)
     #expect(bench.client.requests.count == 1)
   }
 

@@ -29,6 +29,8 @@ struct House {
     switch target {
     case "Core", "StoreWire": return []
     case "Daemon", "DipperCommand": return ["Glibc", "FoundationEssentials"]
+    // JSON in which credentials come.
+    case "StoreClient": return ["Glibc", "Synchronization", "FoundationEssentials"]
     default: return ["Glibc", "Synchronization"]
     }
   }

@@ -92,8 +92,8 @@ package struct Command: Sendable {
     "mount a bucket; returns when the mount answers, the daemon stays behind",
     details: """
       BUCKET-URL is s3://BUCKET[/PREFIX] or file:///DIR. Credentials are looked up as other tools
-      do (AWS_ACCESS_KEY_ID and so on, then the shared configuration files); they are never given
-      on the command line.
+      do (AWS_ACCESS_KEY_ID and so on, the shared configuration files, web identity, a container's
+      agent, instance metadata); they are never given on the command line.
       """,
     options: storeOptions + [
       .foreground, .readOnly, .cacheDirectory, .cacheSize, .memory, .metadataTTL, .deadline, .uid,

@@ -38,8 +38,12 @@ extension RemoteStore {
       mayHaveHappened = mayHaveHappened || failure.mayHaveHappened
       failure.mayHaveHappened = mayHaveHappened
       if failure.isFinal { throw failure }
-      if let correction = failure.correction, budget.allows(correction), await apply(correction) {
-        continue
+      if let correction = failure.correction, budget.allows(correction) {
+        switch await apply(correction, by: machine.deadline) {
+        case .again: continue
+        case .vain: break
+        case .vainBecause(let reason): failure.error = failure.error.appending(reason)
+        }
       }
       let action = machine.failed(
         failure.error,
@@ -67,7 +71,7 @@ extension RemoteStore {
     read: @Sendable (WireAnswer) throws(StoreError) -> Answer
   ) async throws(TryFailure) -> Answer {
     try await run(request, context) { (current, _) throws(TryFailure) in
-      let route = try await route(for: request)
+      let route = try await route(for: request, by: current.deadline)
       let sending = Sending(
         body: body ?? (request.document.isEmpty ? .empty : .bytes(request.document)),
         deadline: current.deadline,
@@ -154,10 +158,20 @@ extension RemoteStore {
     )
   }
 
+  /// What came of putting something right.
+  private enum Effect {
+    /// The next try differs from the last.
+    case again
+    /// It doesn't.
+    case vain
+    /// It doesn't, for this reason.
+    case vainBecause(String)
+  }
+
   /// Puts right what a refusal named.
   ///
-  /// - Returns: true if the next try differs from the last.
-  private func apply(_ correction: Correction) async -> Bool {
+  /// - Returns: whether the next try differs from the last.
+  private func apply(_ correction: Correction, by deadline: Instant) async -> Effect {
     switch correction {
     case .clock(let store, let own):
       if session.withLock({ $0.learned(storeTime: store, own: own) }) {
@@ -167,11 +181,17 @@ extension RemoteStore {
           ["store": store.iso8601, "own": own.iso8601]
         )
       }
-      return true
+      return .again
     case .region(let region):
-      return session.withLock { $0.learned(region: region) }
+      return session.withLock { $0.learned(region: region) } ? .again : .vain
     case .credentials(let stale):
-      return await credentials.renew(stale)
+      // Who signs nothing has nothing to renew.
+      guard stale != .anonymous else { return .vain }
+      let offset = session.withLock { $0.clockOffset }
+      switch await credentials.renew(stale, by: deadline, clockOffset: offset) {
+      case .fresh: return .again
+      case .same(let reason): return .vainBecause(reason)
+      }
     }
   }
 

@@ -27,14 +27,21 @@ extension RemoteStore {
   }
 
   /// Returns how the next request goes, by what is known now.
-  func route(for request: WireRequest) async throws(TryFailure) -> Route {
+  ///
+  /// Looking for credentials takes from the call's own time.
+  func route(
+    for request: WireRequest,
+    by deadline: Instant
+  ) async throws(TryFailure) -> Route {
     let identity: Identity
     do throws(ConfigurationError) {
-      identity = try await credentials.identity()
+      let offset = session.withLock { $0.clockOffset }
+      identity = try await credentials.identity(by: deadline, clockOffset: offset)
     } catch {
+      let isLate = surroundings.time.now >= deadline
       throw TryFailure(
         StoreError(
-          .badCredentials,
+          Task.isCancelled ? .cancelled : isLate ? .timedOut : .badCredentials,
           request.operation,
           key: request.key,
           message: error.description

@@ -28,7 +28,7 @@ package struct StoreSettings: Hashable, Sendable {
   package var isEndpointOfRegion: Bool
 
   /// The region to ask in for a bucket's own; every partition but China's answers for it.
-  static let regionDefault = "us-east-1"
+  package static let regionDefault = "us-east-1"
 
   /// Creates settings of an endpoint that stays.
   package init(endpoint: Endpoint, region: String) {

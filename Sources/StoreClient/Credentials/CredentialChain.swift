@@ -1,69 +1,206 @@
-internal import Core
+package import Core
 internal import StoreWire
-internal import Support
+package import Support
 
-/// Asks one place after another for credentials and remembers the first that it finds.
+/// Asks one place after another for credentials, remembers the first that it finds, and looks again
+/// before they end.
 package final class CredentialChain: Sendable {
-  private let providers: [any CredentialProvider]
-  private let remembered = Lock<Identity?>(nil)
+  /// The clock and the dice; tests bring their own.
+  package struct Surroundings: Sendable {
+    var time: any TimeSource
+    var sleep: @Sendable (Instant) async -> Void
+    var random: @Sendable () -> Double
+    var log: Log
 
-  /// Creates a chain that asks `providers` in order.
-  package init(_ providers: [any CredentialProvider]) {
-    self.providers = providers
-  }
-
-  /// The chain of the command line: who the options and the environment name.
-  ///
-  /// A profile named by `--profile` comes before keys in the environment, as in the AWS command
-  /// line: it is the more deliberate of the two. Places that ask a service (`credential_process`,
-  /// web identity, container, instance metadata) go behind these two.
-  package convenience init(
-    options: StoreOptions,
-    environment: [String: String],
-    files: ConfigurationFiles
-  ) {
-    if options.isAnonymous {
-      self.init([AnonymousCredentials()])
-      return
-    }
-    let profile = ProfileCredentials(
-      explicitName: options.profile ?? environment["AWS_PROFILE"].nonEmpty,
-      files: files
-    )
-    if options.profile != nil {
-      self.init([profile])
-    } else {
-      self.init([EnvironmentCredentials(environment), profile])
+    /// Creates surroundings; whatever isn't given is the real thing.
+    package init(
+      time: any TimeSource = SystemClock(),
+      sleep: (@Sendable (Instant) async -> Void)? = nil,
+      random: @escaping @Sendable () -> Double = { Double.random(in: 0...1) },
+      log: Log = Log()
+    ) {
+      self.time = time
+      if let sleep {
+        self.sleep = sleep
+      } else {
+        let timers = Timers(time: time)
+        self.sleep = { await timers.sleep(until: $0) }
+      }
+      self.random = random
+      self.log = log
     }
   }
 
-  /// Returns the identity in use, looking for it the first time.
+  /// What came of asking again for credentials that the store had refused.
+  enum Renewal: Hashable, Sendable {
+    /// There are others now.
+    case fresh
+    /// There are none but those; what a person can do.
+    case same(String)
+  }
+
+  private struct State {
+    var cache = CredentialCache()
+    var waiters: [Gate] = []
+  }
+
+  private let sources: [any CredentialSource]
+  private let surroundings: Surroundings
+  private let state = Lock(State())
+
+  /// 60 s: a program that asks a person, or a service that is down, is not waited for longer.
+  private static let lookMax = Duration.seconds(60)
+
+  /// Creates a chain that asks `sources` in order.
+  package init(_ sources: [any CredentialSource], surroundings: Surroundings = Surroundings()) {
+    self.sources = sources
+    self.surroundings = surroundings
+  }
+
+  /// Returns the identity in use, looking for it the first time and when it has ended.
   ///
-  /// - Throws: `ConfigurationError` with everything that was looked at, if no place has one.
-  package func identity() async throws(ConfigurationError) -> Identity {
-    if let known = remembered.withLock({ $0 }) { return known }
-    for provider in providers {
-      guard let found = try await provider.identity() else { continue }
-      remembered.withLock { $0 = found }
-      return found
+  /// - Parameters:
+  ///   - deadline: how long the caller can wait.
+  ///   - clockOffset: what to add to this machine's clock to have the store's.
+  /// - Returns: who asks.
+  /// - Throws: `ConfigurationError` with everything that was looked at, if no place has one, or with
+  ///   when the credentials ended and what to do.
+  package func identity(
+    by deadline: Instant = .distantFuture,
+    clockOffset: Duration = .zero
+  ) async throws(ConfigurationError) -> Identity {
+    let begin = now(clockOffset)
+    switch state.withLock({ $0.cache.asked(at: begin) }) {
+    case .use(let identity): return identity
+    case .fail(let error): throw error
+    case .useAndLook(let identity):
+      startLook(clockOffset)
+      return identity
+    case .look:
+      startLook(clockOffset)
+      fallthrough
+    case .wait:
+      await waitForLook(until: deadline)
     }
-    let places = providers.map(\.place).joined(separator: "; ")
-    throw ConfigurationError("no credentials found; looked in: \(places)")
+    let end = now(clockOffset)
+    let (outcome, isLooking) = state.withLock { state in
+      (state.cache.outcome(at: end), state.cache.isLooking)
+    }
+    if case .failure = outcome, isLooking {
+      throw ConfigurationError("no credentials in time; still looking in: \(places)")
+    }
+    return try outcome.get()
   }
 
   /// Looks again, because the store refused `stale`.
-  ///
-  /// - Returns: true if there is another identity now, so that trying again makes sense. Of many
-  ///   requests that were refused together, the first does the looking.
-  package func renew(_ stale: Identity) async -> Bool {
-    invalidate(stale)
-    // A chain that can't find anything any more leaves the store's own refusal as the answer.
-    guard let fresh = try? await identity() else { return false }
-    return fresh != stale
+  func renew(
+    _ stale: Identity,
+    by deadline: Instant = .distantFuture,
+    clockOffset: Duration = .zero
+  ) async -> Renewal {
+    switch state.withLock({ $0.cache.refused(stale) }) {
+    case .use, .useAndLook: return .fresh
+    case .fail: break
+    case .look:
+      startLook(clockOffset)
+      await waitForLook(until: deadline)
+    case .wait:
+      await waitForLook(until: deadline)
+    }
+    let found = state.withLock { $0.cache.found }
+    guard let found else { return .same("there are no credentials any more") }
+    guard found.identity == stale else { return .fresh }
+    let end = found.expiry.map { ", which end at \($0.iso8601)" } ?? ""
+    return .same("the credentials are those of \(found.place)\(end); \(found.remedy)")
   }
 
-  /// Forgets `stale`, if it is what is remembered, so that the next request looks again.
-  package func invalidate(_ stale: Identity) {
-    remembered.withLock { if $0 == stale { $0 = nil } }
+  private var places: String { sources.map(\.place).joined(separator: "; ") }
+
+  private func now(_ clockOffset: Duration) -> Timestamp {
+    surroundings.time.wallTime.advanced(by: clockOffset)
+  }
+
+  /// Starts the one look that there may be; it goes on when its caller is gone.
+  private func startLook(_ clockOffset: Duration) {
+    _ = Task.immediate { [self] in await look(clockOffset) }
+  }
+
+  private func look(_ clockOffset: Duration) async {
+    let outcome: Result<CredentialCache.Found, ConfigurationError>
+    do throws(ConfigurationError) {
+      outcome = .success(try await search())
+    } catch {
+      outcome = .failure(error)
+    }
+    let end = now(clockOffset)
+    let random = surroundings.random()
+    let (waiters, serves) = state.withLock { state in
+      state.cache.lookEnded(outcome, at: end, random: random)
+      defer { state.waiters = [] }
+      return (state.waiters, (try? state.cache.outcome(at: end).get()) != nil)
+    }
+    for waiter in waiters { waiter.open() }
+    report(outcome, serves: serves)
+  }
+
+  private func search() async throws(ConfigurationError) -> CredentialCache.Found {
+    let deadline = surroundings.time.now + Self.lookMax
+    for source in sources {
+      guard let identity = try await source.identity(by: deadline) else { continue }
+      return CredentialCache.Found(
+        identity: identity,
+        place: source.place,
+        remedy: source.remedy
+      )
+    }
+    throw ConfigurationError("no credentials found; looked in: \(places)")
+  }
+
+  private func report(
+    _ outcome: Result<CredentialCache.Found, ConfigurationError>,
+    serves: Bool
+  ) {
+    switch outcome {
+    case .success(let found):
+      surroundings.log.write(
+        .info,
+        "credentials found",
+        [
+          "source": found.place,
+          "access_key": found.identity.credentials?.accessKey ?? "none",
+          "expiry": found.expiry?.iso8601 ?? "",
+        ]
+      )
+    case .failure(let error) where serves:
+      surroundings.log.write(
+        .warning,
+        "looking for new credentials failed; those in use are still good",
+        ["reason": error.description]
+      )
+    // Whoever waits reports it.
+    case .failure: break
+    }
+  }
+
+  /// Returns when the look has ended, at `deadline`, or when the task is cancelled.
+  private func waitForLook(until deadline: Instant) async {
+    let gate = Gate()
+    let isLooking = state.withLock { state in
+      if state.cache.isLooking { state.waiters.append(gate) }
+      return state.cache.isLooking
+    }
+    guard isLooking else { return }
+    let alarm = Task.immediate { [surroundings] in
+      guard deadline != .distantFuture else { return }
+      await surroundings.sleep(deadline)
+      gate.open()
+    }
+    await withTaskCancellationHandler {
+      await gate.wait()
+    } onCancel: {
+      gate.open()
+    }
+    alarm.cancel()
+    state.withLock { state in state.waiters.removeAll { $0 === gate } }
   }
 }

@@ -38,7 +38,7 @@ extension RemoteStore {
     } catch {
       throw TryFailure(error)
     }
-    let route = try await route(for: wire)
+    let route = try await route(for: wire, by: current.deadline)
     let receiver = GetReceiver(
       expectation: GetExpectation(
         request: rest,

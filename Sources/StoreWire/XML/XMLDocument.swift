@@ -16,8 +16,10 @@ struct XMLDocument {
   /// Reads a document.
   ///
   /// - Throws: `XMLError` if it is not well-formed to its end or beyond a limit.
-  init(_ bytes: [UInt8]) throws(XMLError) {
-    self = try XMLParser.parse(bytes).document
+  ///
+  /// With `outerCount` the outer elements are passed over, and what is in them counts as the root.
+  init(_ bytes: [UInt8], outerCount: Int = 0) throws(XMLError) {
+    self = try XMLParser.parse(bytes, outerCount: outerCount).document
   }
 
   fileprivate init() {}
@@ -29,10 +31,17 @@ struct XMLDocument {
     private var names: [String] = []
     private var record = XMLFields()
     private var isRecord = false
+    private let outerCount: Int
+
+    /// Creates the builder of an empty document.
+    init(outerCount: Int) {
+      self.outerCount = outerCount
+    }
 
     /// An element begins.
     mutating func start(_ name: String) {
-      switch names.count {
+      switch names.count - outerCount {
+      case ..<0: break
       case 0: document.root = name
       case 1: isRecord = false
       default: isRecord = true
@@ -43,7 +52,7 @@ struct XMLDocument {
     /// The innermost open element ends; `text` is what stands between the last tag and this end.
     mutating func end(text: [UInt8]) {
       guard let name = names.popLast() else { return }
-      switch names.count {
+      switch names.count - outerCount {
       case 0: document.text = text
       case 1 where isRecord:
         document.records.append((name, record))

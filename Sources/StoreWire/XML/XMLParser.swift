@@ -30,12 +30,15 @@ struct XMLParser: ~Copyable {
   /// Parses a document.
   ///
   /// - Throws: `XMLError` if it is not well-formed to its end or beyond a limit.
-  static func parse(_ document: [UInt8]) throws(XMLError) -> XMLDocument.Builder {
+  static func parse(
+    _ document: [UInt8],
+    outerCount: Int = 0
+  ) throws(XMLError) -> XMLDocument.Builder {
     guard document.count <= WireAnswer.documentSizeMax else {
       throw XMLError("it is larger than \(WireAnswer.documentSizeMax) bytes")
     }
     let parser = try XMLParser(startOfXML(document))
-    return try parser.run()
+    return try parser.run(XMLDocument.Builder(outerCount: outerCount))
   }
 
   /// Returns the document from its first `<`: stores send white space while they work.
@@ -70,10 +73,12 @@ struct XMLParser: ~Copyable {
     xmlCtxtUseOptions(context, Int32(options))
   }
 
-  private consuming func run() throws(XMLError) -> XMLDocument.Builder {
+  private consuming func run(
+    _ builder: XMLDocument.Builder
+  ) throws(XMLError) -> XMLDocument.Builder {
     // The context's own handlers build a tree; these replace them.
     context.pointee.sax.pointee = Self.handlers
-    var events = XMLEvents(context: context)
+    var events = XMLEvents(context: context, builder: builder)
     let result = withUnsafeMutablePointer(to: &events) { pointer in
       context.pointee.userData = UnsafeMutableRawPointer(pointer)
       return xmlParseDocument(context)
@@ -119,15 +124,16 @@ struct XMLParser: ~Copyable {
 /// What the parser meets in a document, checked against the limits on its way to the builder.
 private struct XMLEvents {
   let context: xmlParserCtxtPtr
-  var builder = XMLDocument.Builder()
+  var builder: XMLDocument.Builder
   /// Why reading was ended early.
   var failure: XMLError?
   private var text: [UInt8] = []
   private var depth = 0
   private var elementCount = 0
 
-  init(context: xmlParserCtxtPtr) {
+  init(context: xmlParserCtxtPtr, builder: XMLDocument.Builder) {
     self.context = context
+    self.builder = builder
   }
 
   mutating func start(_ name: UnsafePointer<UInt8>?) {

@@ -1,3 +1,4 @@
+package import Core
 package import StoreWire
 
 /// As whom requests are sent.
@@ -16,43 +17,49 @@ package enum Identity: Hashable, Sendable {
   }
 }
 
-/// One place where credentials may be: the environment, a file, a service.
+/// One place where credentials may be: the environment, a file, a program, a service.
 ///
-/// A provider keeps nothing: it looks each time it is asked, and the chain remembers. That is what
-/// makes a rotated key take effect without a restart.
-package protocol CredentialProvider: Sendable {
+/// A source keeps nothing: it looks each time it is asked, and the chain remembers. That is what
+/// makes a rotated key or a new token file take effect without a restart.
+package protocol CredentialSource: Sendable {
   /// Where it looks, as the tail of "looked in ...".
   var place: String { get }
+  /// What a person can do when what it gave has ended.
+  var remedy: String { get }
 
   /// Looks; nil if this place has no credentials, so that the next one is asked.
   ///
+  /// - Parameter deadline: when to give up; a source may have a shorter limit of its own.
+  /// - Returns: who asks, or nil.
   /// - Throws: `ConfigurationError` if the place has something that can't be used. The chain stops
   ///   there: falling through to other credentials would act as somebody the user didn't mean.
-  func identity() async throws(ConfigurationError) -> Identity?
+  func identity(by deadline: Instant) async throws(ConfigurationError) -> Identity?
 }
 
 /// Nobody: what `--anonymous` asks for.
-package struct AnonymousCredentials: CredentialProvider {
+package struct AnonymousCredentials: CredentialSource {
   /// Creates it.
   package init() {}
 
   package var place: String { "nowhere, as asked" }
+  package var remedy: String { "leave out --anonymous" }
 
-  package func identity() -> Identity? { .anonymous }
+  package func identity(by deadline: Instant) -> Identity? { .anonymous }
 }
 
 /// Keys that are already known, for a program that has them and for tests.
-package struct FixedCredentials: CredentialProvider {
+package struct FixedCredentials: CredentialSource {
   private let credentials: Credentials
 
-  /// Creates a provider of `credentials`.
+  /// Creates a source of `credentials`.
   package init(_ credentials: Credentials) {
     self.credentials = credentials
   }
 
   package var place: String { "the program itself" }
+  package var remedy: String { "start it again with others" }
 
-  package func identity() -> Identity? { .keys(credentials) }
+  package func identity(by deadline: Instant) -> Identity? { .keys(credentials) }
 }
 
 /// A key id, a secret and a token as some place spells them; decides whether they are a pair.
@@ -60,6 +67,8 @@ struct CredentialFields {
   var accessKeyID: String?
   var secretAccessKey: String?
   var sessionToken: String?
+  /// When they end, as it is written.
+  var expiration: String?
 
   /// Returns the keys, or nil if neither half is there.
   ///
@@ -83,13 +92,25 @@ struct CredentialFields {
           "\(idName) or the session token in \(place) has a space or a control character in it"
         )
       }
-      return Credentials(accessKey: id, secretKey: secret, sessionToken: sessionToken.nonEmpty)
+      var expiry: Timestamp?
+      if let expiration = expiration.nonEmpty {
+        guard let moment = WireDate.iso8601(expiration) else {
+          throw ConfigurationError("\(place) has an expiration that isn't a date")
+        }
+        expiry = moment
+      }
+      return Credentials(
+        accessKey: id,
+        secretKey: secret,
+        sessionToken: sessionToken.nonEmpty,
+        expiry: expiry
+      )
     }
   }
 }
 
 extension CredentialFields: CustomStringConvertible, CustomReflectable {
-  /// Nothing of the fields: whatever prints a provider must not print them.
+  /// Nothing of the fields: whatever prints a source must not print them.
   var description: String { "credentials" }
 
   var customMirror: Mirror { Mirror(self, children: []) }

@@ -1,0 +1,79 @@
+internal import Core
+internal import FoundationEssentials
+internal import StoreWire
+
+/// The JSON document in which programs and services hand out credentials.
+///
+/// JSON is read by FoundationEssentials, which the program has anyway: a parser of our own or one
+/// more library would be more to trust.
+///
+/// Source: AWS SDKs and Tools Reference Guide, "Process credential provider" and "Container
+/// credential provider"; Amazon EC2 User Guide, "Retrieve security credentials".
+struct CredentialDocument: Decodable {
+  private let version: Int?
+  private let accessKeyID: String?
+  private let secretAccessKey: String?
+  /// What a program calls the session's token, and what a service does.
+  private let sessionToken: String?
+  private let token: String?
+  private let expiration: String?
+  private let code: String?
+  private let message: String?
+
+  private enum CodingKeys: String, CodingKey {
+    case version = "Version"
+    case accessKeyID = "AccessKeyId"
+    case secretAccessKey = "SecretAccessKey"
+    case sessionToken = "SessionToken"
+    case token = "Token"
+    case expiration = "Expiration"
+    case code = "Code"
+    case message = "Message"
+  }
+
+  /// Who writes the document; they differ in what must be in it.
+  enum Author {
+    case program
+    case service
+  }
+
+  /// Reads a document; `place` begins the sentence about what is wrong with it.
+  static func credentials(
+    _ bytes: [UInt8],
+    by author: Author,
+    place: String
+  ) throws(ConfigurationError) -> Credentials {
+    let document: CredentialDocument
+    do {
+      document = try JSONDecoder().decode(CredentialDocument.self, from: Data(bytes))
+    } catch DecodingError.typeMismatch(_, let context) {
+      let name = context.codingPath.last?.stringValue ?? "the document"
+      throw ConfigurationError("\(place): \(name) is of the wrong type")
+    } catch {
+      // The decoder's own words may quote the document.
+      throw ConfigurationError("\(place) isn't the JSON that was expected")
+    }
+    switch author {
+    case .program where document.version != 1:
+      throw ConfigurationError("\(place) isn't of Version 1, the only one that is known")
+    case .service:
+      guard let code = document.code, code != "Success" else { break }
+      let reason = document.message.map { ": \(Redaction.redacted($0))" } ?? ""
+      throw ConfigurationError("\(place) says \(Redaction.redacted(code))\(reason)")
+    case .program: break
+    }
+    let fields = CredentialFields(
+      accessKeyID: document.accessKeyID,
+      secretAccessKey: document.secretAccessKey,
+      sessionToken: document.sessionToken ?? document.token,
+      expiration: document.expiration
+    )
+    let found = try fields.credentials(
+      idName: "AccessKeyId",
+      secretName: "SecretAccessKey",
+      place: place
+    )
+    guard let found else { throw ConfigurationError("\(place) has no AccessKeyId") }
+    return found
+  }
+}
