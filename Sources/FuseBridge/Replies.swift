@@ -25,14 +25,41 @@ enum Replies {
     }
   }
 
-  static let open: Deliver<OpenAnswer> = { _, token, answer in
-    answering(token) { request in
-      var file = fuse_file_info()
-      file.fh = answer.handle.rawValue
-      file.keep_cache = answer.keepsPageCache ? 1 : 0
-      file.direct_io = answer.isDirect ? 1 : 0
-      return fuse_reply_open(request, &file)
+  static let openDirectory: Deliver<OpenAnswer> = { _, token, answer in
+    answering(token) { openingByRequests($0, answer) }
+  }
+
+  /// Answers the open of a file; `isDirect` if the caller asked for reads past every cache.
+  static func open(_ node: NodeID, isDirect: Bool) -> Deliver<OpenAnswer> {
+    { _, token, answer in
+      guard let raw = token.raw else { return false }
+      // Held, because an opening that nobody took is taken back after the answer.
+      let channel = FuseChannel.of(raw)
+      // The file may refuse what we take: O_DIRECT, or reads that aren't aligned to its disk.
+      let way = channel.opened(node, file: isDirect || answer.isDirect ? nil : answer.wholeFile)
+      let isTaken = answering(token) { request in
+        switch way {
+        case .requests: openingByRequests(request, answer)
+        case .backed(let backing):
+          cfuse_reply_backed(
+            request,
+            answer.handle.rawValue,
+            backing.number,
+            isDirect || answer.isDirect ? 1 : 0
+          )
+        }
+      }
+      if !isTaken { channel.closed(node) }
+      return isTaken
     }
+  }
+
+  private static func openingByRequests(_ request: fuse_req_t, _ answer: OpenAnswer) -> Int32 {
+    var file = fuse_file_info()
+    file.fh = answer.handle.rawValue
+    file.keep_cache = answer.keepsPageCache ? 1 : 0
+    file.direct_io = answer.isDirect ? 1 : 0
+    return fuse_reply_open(request, &file)
   }
 
   static let data: Deliver<DataAnswer> = { _, token, answer in

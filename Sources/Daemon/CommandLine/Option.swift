@@ -137,6 +137,11 @@ package struct Option: Sendable {
     Option(.allowOther, in: .mount, "let other users in"),
     Option(.nonEmpty, in: .mount, "mount over a directory that has files in it"),
     Option(
+      .noPassthrough,
+      in: .mount,
+      "have the kernel ask for every byte, also of files that are wholly in the cache"
+    ),
+    Option(
       .mountOption,
       letter: "o",
       .text("A,B=C"),

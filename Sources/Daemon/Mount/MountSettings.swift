@@ -40,6 +40,8 @@ package struct MountSettings: Sendable {
   package var allowsOther = false
   /// True if the mountpoint may have files in it.
   package var allowsNonEmpty = false
+  /// True if the kernel may read files that are wholly in the cache by itself.
+  package var usesPassthrough = true
 
   /// Reads the settings of a `mount` command.
   ///
@@ -72,6 +74,7 @@ package struct MountSettings: Sendable {
     directoryMode = invocation.number(.directoryMode).map { UInt16($0) } ?? directoryMode
     allowsOther = invocation.has(.allowOther)
     allowsNonEmpty = invocation.has(.nonEmpty)
+    usesPassthrough = !invocation.has(.noPassthrough)
     // A few beyond the parts, for lookups and listings.
     bucket.requestCountMax = parallel + 16
   }
