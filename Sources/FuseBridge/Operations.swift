@@ -70,7 +70,7 @@ enum Operations {
         NodeID(node),
         forWriting: file.pointee.flags & O_ACCMODE != O_RDONLY,
         reply: request.reply(
-          Replies.open(NodeID(node), isDirect: file.pointee.flags & cfuse_open_direct != 0)
+          Replies.open(NodeID(node), flags: file.pointee.flags)
         )
       )
     }

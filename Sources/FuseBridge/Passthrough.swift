@@ -1,4 +1,3 @@
-package import Core
 internal import Glibc
 internal import Support
 

@@ -29,24 +29,24 @@ enum Replies {
     answering(token) { openingByRequests($0, answer) }
   }
 
-  /// Answers the open of a file; `isDirect` if the caller asked for reads past every cache.
-  static func open(_ node: NodeID, isDirect: Bool) -> Deliver<OpenAnswer> {
+  /// Answers the open of a file with these flags of open(2).
+  static func open(_ node: NodeID, flags: Int32) -> Deliver<OpenAnswer> {
     { _, token, answer in
       guard let raw = token.raw else { return false }
       // Held, because an opening that nobody took is taken back after the answer.
       let channel = FuseChannel.of(raw)
-      // The file may refuse what we take: O_DIRECT, or reads that aren't aligned to its disk.
-      let way = channel.opened(node, file: isDirect || answer.isDirect ? nil : answer.wholeFile)
+      let isForWriting = flags & O_ACCMODE != O_RDONLY
+      // Past every cache, programs expect what we take and the file may refuse: reads that aren't
+      // aligned to its disk.
+      let isDirect = answer.isDirect || flags & cfuse_open_direct != 0
+      let way = channel.opened(node, file: isDirect || isForWriting ? nil : answer.wholeFile)
       let isTaken = answering(token) { request in
         switch way {
         case .requests: openingByRequests(request, answer)
+        // What is written would go into the cache's file without our knowing.
+        case .backed where isForWriting: failing(request, ETXTBSY)
         case .backed(let backing):
-          cfuse_reply_backed(
-            request,
-            answer.handle.rawValue,
-            backing.number,
-            isDirect || answer.isDirect ? 1 : 0
-          )
+          cfuse_reply_backed(request, answer.handle.rawValue, backing.number, isDirect ? 1 : 0)
         }
       }
       if !isTaken { channel.closed(node) }

@@ -6,37 +6,39 @@ import Testing
 
 @testable import FuseBridge
 
+private let passthroughBit: UInt64 = 1 << 37
+
+/// Whether the kernel offers it, found out once.
+private let passthroughIsOffered: Bool = {
+  var isOffered = false
+  try? withPassthrough { mounted in
+    isOffered = mounted.session.initFlags.offered & passthroughBit != 0
+  }
+  return isOffered
+}()
+
+/// A mount whose files may be read by the kernel.
+private func withPassthrough(
+  _ files: MemoryFiles = MemoryFiles(),
+  in backingDirectory: String? = "/tmp",
+  _ body: (Mounted) throws -> Void
+) throws {
+  var options = MountOptions(fsName: "s3://bucket")
+  options.backingDirectory = backingDirectory
+  try withMount(files, options: options) { mounted in
+    try #require(eventually { mounted.session.passthrough.state != .undecided })
+    try body(mounted)
+  }
+}
+
 /// Files that the kernel reads by itself.
 ///
 /// Where the kernel doesn't offer it only the handshake and the ordinary way can be tested.
 extension MountTests {
   @Suite(.enabled(if: geteuid() == 0, "passthrough takes root")) struct PassthroughTests {
     private static let bytes = noise(3 * 1024 * 1024 + 17)
-    private static let bit: UInt64 = 1 << 37
-    /// Whether the kernel offers it, found out once.
-    private static let isOffered: Bool = {
-      var isOffered = false
-      try? withPassthrough { mounted in
-        isOffered = mounted.session.initFlags.offered & bit != 0
-      }
-      return isOffered
-    }()
 
-    /// A mount of one file, `file`, that may be read by the kernel.
-    private static func withPassthrough(
-      _ files: MemoryFiles = MemoryFiles(),
-      in backingDirectory: String? = "/tmp",
-      _ body: (Mounted) throws -> Void
-    ) throws {
-      var options = MountOptions(fsName: "s3://bucket")
-      options.backingDirectory = backingDirectory
-      try withMount(files, options: options) { mounted in
-        try #require(eventually { mounted.session.passthrough.state != .undecided })
-        try body(mounted)
-      }
-    }
-
-    private func oneFile(_ bytes: [UInt8] = bytes) throws -> MemoryFiles {
+    private func oneFile(_ bytes: [UInt8] = PassthroughTests.bytes) throws -> MemoryFiles {
       let files = MemoryFiles()
       let file = try UnnamedFile.make(bytes)
       files.add("file", .file(file), size: bytes.count, in: .root, isDirect: false)
@@ -45,17 +47,17 @@ extension MountTests {
     }
 
     @Test func handshakeTakesWhatTheKernelOffers() throws {
-      try Self.withPassthrough { mounted in
+      try withPassthrough { mounted in
         let (offered, agreed) = mounted.session.initFlags
-        #expect(agreed & Self.bit == offered & Self.bit)
-        #expect((mounted.session.passthrough.state == .on) == (offered & Self.bit != 0))
+        #expect(agreed & passthroughBit == offered & passthroughBit)
+        #expect((mounted.session.passthrough.state == .on) == (offered & passthroughBit != 0))
       }
     }
 
     @Test func unwantedItIsNotNegotiated() throws {
       let files = try oneFile()
-      try Self.withPassthrough(files, in: nil) { mounted in
-        #expect(mounted.session.initFlags.agreed & Self.bit == 0)
+      try withPassthrough(files, in: nil) { mounted in
+        #expect(mounted.session.initFlags.agreed & passthroughBit == 0)
         #expect(mounted.session.passthrough.state == .off("not wanted"))
         let readBytes = try read(mounted.path("file"), by: 65_536)
         #expect(readBytes == Self.bytes)
@@ -66,7 +68,7 @@ extension MountTests {
     @Test(arguments: ["/nonexistent", "/proc"])
     func whereFilesCannotBeRegisteredReadsAreAskedFor(directory: String) throws {
       let files = try oneFile()
-      try Self.withPassthrough(files, in: directory) { mounted in
+      try withPassthrough(files, in: directory) { mounted in
         guard case .off(let reason) = mounted.session.passthrough.state else {
           Issue.record("it is on")
           return
@@ -78,10 +80,13 @@ extension MountTests {
       }
     }
 
-    @Test(.enabled(if: isOffered, "the kernel lacks passthrough"), arguments: [4096, 1 << 20])
+    @Test(
+      .enabled(if: passthroughIsOffered, "the kernel lacks passthrough"),
+      arguments: [4096, 1 << 20]
+    )
     func wholeFileIsReadWithoutAsking(size: Int) throws {
       let files = try oneFile()
-      try Self.withPassthrough(files) { mounted in
+      try withPassthrough(files) { mounted in
         for _ in 0..<3 {
           let readBytes = try read(mounted.path("file"), by: size)
           #expect(readBytes == Self.bytes)
@@ -92,11 +97,11 @@ extension MountTests {
       }
     }
 
-    @Test(.enabled(if: isOffered, "the kernel lacks passthrough"))
+    @Test(.enabled(if: passthroughIsOffered, "the kernel lacks passthrough"))
     func openBesideOneThatAsksAsksToo() throws {
       let files = try oneFile()
       files.offerWholeFiles(false)
-      try Self.withPassthrough(files) { mounted in
+      try withPassthrough(files) { mounted in
         do {
           let early = try FileDescriptor.open(mounted.path("file"), .read)
           // It becomes whole while it is open.
@@ -116,10 +121,10 @@ extension MountTests {
       }
     }
 
-    @Test(.enabled(if: isOffered, "the kernel lacks passthrough"))
+    @Test(.enabled(if: passthroughIsOffered, "the kernel lacks passthrough"))
     func openBesideABackedOneIsBackedToo() throws {
       let files = try oneFile()
-      try Self.withPassthrough(files) { mounted in
+      try withPassthrough(files) { mounted in
         do {
           let early = try FileDescriptor.open(mounted.path("file"), .read)
           // There is no whole file any more, as after an eviction.
@@ -137,10 +142,10 @@ extension MountTests {
       }
     }
 
-    @Test(.enabled(if: isOffered, "the kernel lacks passthrough"))
+    @Test(.enabled(if: passthroughIsOffered, "the kernel lacks passthrough"))
     func opensInAnyOrderSucceed() throws {
       let files = try oneFile(noise(10_000))
-      try Self.withPassthrough(files) { mounted in
+      try withPassthrough(files) { mounted in
         let failures = Lock([String]())
         let running = Lock(4)
         for seed in 0..<4 as Range<UInt64> {
@@ -168,10 +173,10 @@ extension MountTests {
       }
     }
 
-    @Test(.enabled(if: isOffered, "the kernel lacks passthrough"))
+    @Test(.enabled(if: passthroughIsOffered, "the kernel lacks passthrough"))
     func readsPastEveryCacheAreAskedFor() throws {
       let files = try oneFile()
-      try Self.withPassthrough(files) { mounted in
+      try withPassthrough(files) { mounted in
         let early = try FileDescriptor.open(mounted.path("file"), .read)
         // Beside a backed open it has to be backed too; its reads come here all the same.
         let copy = try start(
@@ -187,11 +192,11 @@ extension MountTests {
       }
     }
 
-    @Test(.enabled(if: isOffered, "the kernel lacks passthrough"))
+    @Test(.enabled(if: passthroughIsOffered, "the kernel lacks passthrough"))
     func toolsReadABackedFile() throws {
       let files = try oneFile()
       let copies = try TestDirectory()
-      try Self.withPassthrough(files) { mounted in
+      try withPassthrough(files) { mounted in
         let file = mounted.path("file")
         let commands = [
           "cp --reflink=auto \(file) \(copies.file("1"))",
@@ -209,12 +214,12 @@ extension MountTests {
       }
     }
 
-    @Test(.enabled(if: isOffered, "the kernel lacks passthrough"))
+    @Test(.enabled(if: passthroughIsOffered, "the kernel lacks passthrough"))
     func mappedBytesOutliveTheHandle() throws {
       let bytes = Self.bytes
       let files = try oneFile()
-      try Self.withPassthrough(files) { mounted in
-        let map = {
+      try withPassthrough(files) { mounted in
+        let map = { () throws -> UnsafeMutableRawPointer? in
           let file = try FileDescriptor.open(mounted.path("file"), .read)
           #expect(posix_fadvise(file.number, 0, 0, POSIX_FADV_SEQUENTIAL) == 0)
           return mmap(nil, bytes.count, PROT_READ, MAP_PRIVATE, file.number, 0)
