@@ -31,10 +31,10 @@ private func withPassthrough(
   }
 }
 
-/// Files that the kernel reads by itself.
-///
-/// Where the kernel doesn't offer it only the handshake and the ordinary way can be tested.
 extension MountTests {
+  /// Files that the kernel reads by itself.
+  ///
+  /// Where the kernel doesn't offer it only the handshake and the ordinary way can be tested.
   @Suite(.enabled(if: geteuid() == 0, "passthrough takes root")) struct PassthroughTests {
     private static let bytes = noise(3 * 1024 * 1024 + 17)
 
@@ -144,7 +144,8 @@ extension MountTests {
 
     @Test(.enabled(if: passthroughIsOffered, "the kernel lacks passthrough"))
     func opensInAnyOrderSucceed() throws {
-      let files = try oneFile(noise(10_000))
+      let bytes = noise(10_000)
+      let files = try oneFile(bytes)
       try withPassthrough(files) { mounted in
         let failures = Lock([String]())
         let running = Lock(4)
@@ -156,7 +157,7 @@ extension MountTests {
               files.offerWholeFiles(Bool.random(using: &random))
               do {
                 let file = try FileDescriptor.open(mounted.path("file"), .read)
-                let isRight = try file.bytes(ByteRange(0, 10_000)) == noise(10_000)
+                let isRight = try file.bytes(ByteRange(0, 10_000)) == bytes
                 if !isRight { failures.withLock { $0.append("other bytes") } }
                 held.append(file)
               } catch {
@@ -222,7 +223,9 @@ extension MountTests {
         let map = { () throws -> UnsafeMutableRawPointer? in
           let file = try FileDescriptor.open(mounted.path("file"), .read)
           #expect(posix_fadvise(file.number, 0, 0, POSIX_FADV_SEQUENTIAL) == 0)
-          return mmap(nil, bytes.count, PROT_READ, MAP_PRIVATE, file.number, 0)
+          return withExtendedLifetime(file) {
+            mmap(nil, bytes.count, PROT_READ, MAP_PRIVATE, file.number, 0)
+          }
         }
         let address = try #require(try map())
         try #require(address != MAP_FAILED)
