@@ -7,7 +7,7 @@
 //
 // To add a capability, pass its bit in `wanted`; flags of the second word (`flags2`) are the bits
 // from 32 on and need nothing else, because libfuse echoes FUSE_INIT_EXT. A capability that comes
-// with a value of its own (passthrough: `max_stack_depth`) is set in `answer_init`.
+// with a value of its own gets it in `answer_init`.
 //
 // Source: fuse_lowlevel.c and fuse_loop_mt.c of libfuse 3.14.0; linux/fuse.h.
 #include "cfuse.h"
@@ -21,6 +21,11 @@
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+// Passthrough's value: the file may lie in a file system that lies on no other (depth 0), so that
+// ours counts as one above it. Newer headers call the word `max_stack_depth`.
+// Source: process_init_reply in fs/fuse/inode.c, and FUSE_PASSTHROUGH in linux/fuse.h, Linux 6.9.
+enum { stack_depth_max = 1, stack_depth_word = 0 };
 
 enum cfuse_state {
   cfuse_state_new,      // INIT has not been answered
@@ -102,6 +107,7 @@ static ssize_t answer_init(struct cfuse_channel *channel, int device, struct iov
   if (!(answer->flags & FUSE_INIT_EXT)) added &= UINT32_MAX;
   answer->flags |= (uint32_t)added;
   answer->flags2 |= (uint32_t)(added >> 32);
+  if (added & CFUSE_INIT_PASSTHROUGH) answer->unused[stack_depth_word] = stack_depth_max;
   channel->agreed = answer->flags | (uint64_t)answer->flags2 << 32;
   ssize_t sent = writev(device, parts, count);
   if (sent < 0) return sent;
@@ -179,6 +185,8 @@ void cfuse_channel_set_owner(struct cfuse_channel *channel, void *owner,
   channel->owner = owner;
   channel->ready = ready;
 }
+
+int cfuse_channel_device(const struct cfuse_channel *channel) { return channel->device; }
 
 uint64_t cfuse_channel_offered(const struct cfuse_channel *channel) { return channel->offered; }
 

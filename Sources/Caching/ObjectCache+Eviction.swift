@@ -62,6 +62,7 @@ extension ObjectCache {
     }
     state.withLock(wakingAll: true) { state in
       state.slots[id] = nil
+      state.verified[id] = nil
       if isGone { state.index.forget(id) }
     }
     return isGone

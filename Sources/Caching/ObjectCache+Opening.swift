@@ -19,6 +19,7 @@ extension ObjectCache {
         from: store,
         in: environment,
         settings: settings.download,
+        isVerified: isVerified(id, file),
         observer: lease
       )
       // The time of the last use is what the next process evicts by.
@@ -110,6 +111,18 @@ extension ObjectCache {
     }
   }
 
+  /// Whether an entry's data has been verified in this process, and is still the same.
+  private func isVerified(_ id: EntryID, _ file: PartFile) -> Bool {
+    guard let stamp = state.withLock({ $0.verified[id] }) else { return false }
+    return (try? DataStamp(file)) == stamp
+  }
+
+  /// Every byte of an open entry has been verified in this process.
+  func becameWhole(_ id: EntryID, _ file: PartFile) {
+    guard let stamp = try? DataStamp(file) else { return }
+    state.withLock { $0.verified[id] = stamp }
+  }
+
   /// Nobody has an entry open any more.
   func leaseEnded(_ id: EntryID, _ number: UInt64) {
     let isOver = state.withLock { state in
@@ -143,7 +156,25 @@ final class EntryLease: DownloadObserver {
     if failure.isOutOfSpace { cache?.startEviction() }
   }
 
+  func downloadIsWhole(_ download: Download) {
+    cache?.becameWhole(id, download.file)
+  }
+
   deinit {
     cache?.leaseEnded(id, number)
+  }
+}
+
+/// What shows that a data file is the one that was verified, and that nobody has written to it since.
+struct DataStamp: Hashable, Sendable {
+  private let identity: [UInt64]
+  private let size: Int
+  private let modified: Timestamp
+
+  init(_ file: PartFile) throws(DiskFailure) {
+    let status = try file.dataStatus()
+    identity = status.identity
+    size = status.size
+    modified = status.modified
   }
 }

@@ -46,6 +46,8 @@ package final class ObjectCache: PartCache {
   struct State {
     var index = CacheIndex()
     var slots: [EntryID: Slot] = [:]
+    /// Entries that had every byte verified in this process, and their data as it was then.
+    var verified: [EntryID: DataStamp] = [:]
     var nextNumber: UInt64 = 0
     var isEvicting = false
     var isClosed = false
@@ -106,6 +108,15 @@ package final class ObjectCache: PartCache {
       if version.versionID == nil { dropOtherVersions(than: id) }
       return download.object
     }
+  }
+
+  package func openCached(_ version: ObjectVersion) -> (any CachedObject)? {
+    guard version.etag != nil else { return nil }
+    let id = EntryID(version)
+    let isThere = state.withLock { state in
+      !state.isClosed && (state.index.entries[id]?.byteCount ?? 0) > 0
+    }
+    return isThere ? open(version) : nil
   }
 
   package func cachedByteCount(of version: ObjectVersion) -> Int {

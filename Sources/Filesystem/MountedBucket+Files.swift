@@ -13,9 +13,8 @@ extension MountedBucket {
     case .success where forWriting:
       reply.fail(FileError(.readOnly, "the mount can't be written to"))
     case .success(.believed(let entry, _)):
-      let handle = addHandle(.file(OpenFile(entry, node: node, bucket: self)))
-      let isTaken = reply.succeed(OpenAnswer(handle: handle, keepsPageCache: true))
-      if !isTaken { close(handle) }
+      let answer = opened(entry, node)
+      if !reply.succeed(answer) { close(answer.handle) }
     case .success(.doubtful(let entry, let parent)):
       let path = path(of: entry.key)
       let operation = FailureReporter.Operation(name: "open", path: path, node: node)
@@ -25,15 +24,25 @@ extension MountedBucket {
         switch outcome {
         case .success(let (entry, _)):
           waited(budget)
-          let handle = addHandle(.file(OpenFile(entry, node: node, bucket: self)))
-          let isTaken = waiting.succeed(OpenAnswer(handle: handle, keepsPageCache: true))
-          if !isTaken { close(handle) }
+          let answer = opened(entry, node)
+          if !waiting.succeed(answer) { close(answer.handle) }
         case .failure(let error):
           waiting.fail(error)
         }
       }
       waiting.whenGivenUp(giveUp)
     }
+  }
+
+  private func opened(_ entry: Entry, _ node: NodeID) -> OpenAnswer {
+    let open = OpenFile(entry, node: node, bucket: self)
+    // Before the handle is known, because it may take a look at the disk.
+    let wholeFile = options.offersWholeFiles ? open.file?.wholeFile() : nil
+    return OpenAnswer(
+      handle: addHandle(.file(open)),
+      keepsPageCache: true,
+      wholeFile: wholeFile
+    )
   }
 
   package func read(

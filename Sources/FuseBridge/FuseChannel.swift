@@ -12,9 +12,11 @@ internal import Synchronization
 /// there, its device is not, and the answer is dropped.
 final class FuseChannel: ReplyPort, @unchecked Sendable {
   // Safety: `session` never changes; libfuse's session may be used from any thread.
-  private let session: OpaquePointer
+  let session: OpaquePointer
   let operations: any FileOperations
   let options: MountOptions
+  let log: Log
+  let opening: Lock<Opening>
   private let whenReady: @Sendable (FuseChannel) -> Void
   private let interrupts = Lock(InterruptTable())
   /// How many requests are in `interrupts`, so that an answer needs no lock while there are none.
@@ -30,12 +32,15 @@ final class FuseChannel: ReplyPort, @unchecked Sendable {
     device: Int32,
     operations: any FileOperations,
     options: MountOptions,
+    log: Log,
     whenReady: @escaping @Sendable (FuseChannel) -> Void
   ) throws(MountError) {
     var table = Operations.table()
-    let wanted = UInt64(
+    var wanted = UInt64(
       cfuse_init_parallel_dirops.rawValue | cfuse_init_handle_killpriv_v2.rawValue
     )
+    let passthrough = Self.passthrough(options)
+    if passthrough == .undecided { wanted |= CFUSE_INIT_PASSTHROUGH }
     guard let session = cfuse_channel_new(&table, device, wanted) else {
       let number = errno
       close(device)
@@ -47,6 +52,8 @@ final class FuseChannel: ReplyPort, @unchecked Sendable {
     self.session = session
     self.operations = operations
     self.options = options
+    self.log = log
+    opening = Lock(Opening(passthrough: Passthrough(state: passthrough)))
     self.whenReady = whenReady
     // Unretained: whoever runs the loop holds this object until the loop has ended.
     cfuse_channel_set_owner(session, Unmanaged.passUnretained(self).toOpaque()) { owner in

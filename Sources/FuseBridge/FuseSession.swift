@@ -1,6 +1,6 @@
 package import Core
 internal import Glibc
-internal import Support
+package import Support
 
 /// A mounted file system, from `mount` to the end of `run`.
 ///
@@ -30,6 +30,7 @@ package final class FuseSession: Sendable {
   private let operations: any FileOperations
   private let path: String
   private let options: MountOptions
+  private let log: Log
   private let whenReady: @Sendable () -> Void
   private let way: Mounter.Way?
   private let phase = Lock(Phase.created)
@@ -42,12 +43,14 @@ package final class FuseSession: Sendable {
     operations: any FileOperations,
     mountpoint: String,
     options: MountOptions,
+    log: Log = Log(),
     whenReady: @escaping @Sendable () -> Void = {}
   ) {
     self.init(
       operations: operations,
       mountpoint: mountpoint,
       options: options,
+      log: log,
       way: nil,
       whenReady: whenReady
     )
@@ -57,12 +60,14 @@ package final class FuseSession: Sendable {
     operations: any FileOperations,
     mountpoint: String,
     options: MountOptions,
+    log: Log = Log(),
     way: Mounter.Way?,
     whenReady: @escaping @Sendable () -> Void
   ) {
     self.operations = operations
     path = mountpoint
     self.options = options
+    self.log = log
     self.way = way
     self.whenReady = whenReady
   }
@@ -81,8 +86,10 @@ package final class FuseSession: Sendable {
       let channel = try FuseChannel(
         device: descriptor,
         operations: operations,
-        options: options
-      ) { [options, whenReady] _ in
+        options: options,
+        log: log
+      ) { [options, whenReady] channel in
+        channel.settlePassthrough()
         // Not before: the answer to INIT sets the kernel's window to what INIT offered at most.
         if let device { Self.raiseReadAhead(of: device, to: options.readAheadKibibytes) }
         whenReady()
@@ -151,6 +158,11 @@ package final class FuseSession: Sendable {
   /// zero before it asked.
   package var initFlags: (offered: UInt64, agreed: UInt64) {
     current?.channel.initFlags ?? (0, 0)
+  }
+
+  /// Whether the kernel reads whole files by itself.
+  package var passthrough: Passthrough {
+    current?.channel.opening.withLock { $0.passthrough } ?? Passthrough(state: .undecided)
   }
 
   deinit {

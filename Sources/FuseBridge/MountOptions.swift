@@ -20,6 +20,11 @@ package struct MountOptions: Hashable, Sendable {
   /// not fit into a pipe with its header, and copying it cost 1.5 times as much in the server when
   /// measured.
   package var readSizeMax = 512 * 1024
+  /// Where the files lie that the kernel may read by itself when an answer to an open names one; nil
+  /// has it ask for every byte.
+  ///
+  /// It takes root, Linux 6.9 and a file system that doesn't lie on another.
+  package var backingDirectory: String?
   /// How many threads serve requests; they are started as they are needed, and kept.
   package var threadCountMax = 10
   /// Options as after `mount -o`, one each.

@@ -69,7 +69,9 @@ enum Operations {
       request.operations.open(
         NodeID(node),
         forWriting: file.pointee.flags & O_ACCMODE != O_RDONLY,
-        reply: request.reply(Replies.open)
+        reply: request.reply(
+          Replies.open(NodeID(node), flags: file.pointee.flags)
+        )
       )
     }
     table.read = { raw, _, size, offset, file in
@@ -85,8 +87,9 @@ enum Operations {
         reply: request.reply(Replies.data)
       )
     }
-    table.release = { raw, _, file in
+    table.release = { raw, node, file in
       guard let request = Request(raw), let file else { return }
+      request.channel.closed(NodeID(node))
       request.operations.release(
         HandleID(file.pointee.fh),
         reply: request.reply(Replies.empty)
@@ -97,7 +100,10 @@ enum Operations {
   private static func addDirectories(_ table: inout fuse_lowlevel_ops) {
     table.opendir = { raw, node, file in
       guard let request = Request(raw) else { return }
-      request.operations.openDirectory(NodeID(node), reply: request.reply(Replies.open))
+      request.operations.openDirectory(
+        NodeID(node),
+        reply: request.reply(Replies.openDirectory)
+      )
     }
     table.readdir = { raw, _, size, offset, file in
       Request(raw)?.readDirectory(file, offset: offset, size: size, withAttributes: false)

@@ -25,14 +25,41 @@ enum Replies {
     }
   }
 
-  static let open: Deliver<OpenAnswer> = { _, token, answer in
-    answering(token) { request in
-      var file = fuse_file_info()
-      file.fh = answer.handle.rawValue
-      file.keep_cache = answer.keepsPageCache ? 1 : 0
-      file.direct_io = answer.isDirect ? 1 : 0
-      return fuse_reply_open(request, &file)
+  static let openDirectory: Deliver<OpenAnswer> = { _, token, answer in
+    answering(token) { openingByRequests($0, answer) }
+  }
+
+  /// Answers the open of a file with these flags of open(2).
+  static func open(_ node: NodeID, flags: Int32) -> Deliver<OpenAnswer> {
+    { _, token, answer in
+      guard let raw = token.raw else { return false }
+      // Held, because an opening that nobody took is taken back after the answer.
+      let channel = FuseChannel.of(raw)
+      let isForWriting = flags & O_ACCMODE != O_RDONLY
+      // Past every cache, programs expect what we take and the file may refuse: reads that aren't
+      // aligned to its disk.
+      let isDirect = answer.isDirect || flags & cfuse_open_direct != 0
+      let way = channel.opened(node, file: isDirect || isForWriting ? nil : answer.wholeFile)
+      let isTaken = answering(token) { request in
+        switch way {
+        case .requests: openingByRequests(request, answer)
+        // What is written would go into the cache's file without our knowing.
+        case .backed where isForWriting: failing(request, ETXTBSY)
+        case .backed(let backing):
+          cfuse_reply_backed(request, answer.handle.rawValue, backing.number, isDirect ? 1 : 0)
+        }
+      }
+      if !isTaken { channel.closed(node) }
+      return isTaken
     }
+  }
+
+  private static func openingByRequests(_ request: fuse_req_t, _ answer: OpenAnswer) -> Int32 {
+    var file = fuse_file_info()
+    file.fh = answer.handle.rawValue
+    file.keep_cache = answer.keepsPageCache ? 1 : 0
+    file.direct_io = answer.isDirect ? 1 : 0
+    return fuse_reply_open(request, &file)
   }
 
   static let data: Deliver<DataAnswer> = { _, token, answer in

@@ -84,6 +84,7 @@ extension Download {
         file.startWriteback(of: arrived)
       }
       observer.downloadGrew(self, by: arrived.count)
+      noteIfWhole()
     }
     let gates = state.withLock { state in
       state.flights[flight.id] = nil

@@ -16,6 +16,8 @@ package final class Download: CachedObject {
     /// Until when the disk is not tried.
     var diskRetry: Instant?
     var isClosed = false
+    /// The observer knows that every byte is there.
+    var isKnownWhole = false
     var landings: [Gate] = []
   }
 
@@ -32,12 +34,14 @@ package final class Download: CachedObject {
   /// Units that some thread is verifying, by their offsets; others wait rather than read them too.
   private let verifying = Monitor(Set<Int>())
 
-  /// Creates the download of `file`'s object from `store`.
+  /// Creates the download of `file`'s object from `store`; `isVerified` if what its checkpoint lists has
+  /// been verified in this process already.
   package init(
     _ file: PartFile,
     from store: any ObjectStore,
     in environment: TransferEnvironment,
     settings: DownloadSettings = DownloadSettings(),
+    isVerified: Bool = false,
     observer: any DownloadObserver = UnobservedDownload()
   ) {
     self.file = file
@@ -46,15 +50,15 @@ package final class Download: CachedObject {
     self.settings = settings
     self.observer = observer
     version = file.identity.version
-    state = Lock(
-      State(
-        machine: DownloadMachine(
-          size: file.identity.version.size,
-          recorded: file.loaded,
-          limits: settings.limits
-        )
-      )
+    var machine = DownloadMachine(
+      size: file.identity.version.size,
+      recorded: file.loaded,
+      limits: settings.limits
     )
+    if isVerified {
+      for range in file.loaded.ranges { machine.verified(range) }
+    }
+    state = Lock(State(machine: machine))
     waits = WaitList(
       patience: settings.operationDeadline,
       timers: environment.timers,
@@ -116,6 +120,29 @@ package final class Download: CachedObject {
     run(state.withLock { $0.machine.abandoned(ranges) })
   }
 
+  package func wholeFile(verifiedSizeMax: Int) -> Int32? {
+    let isWhole = state.withLock { $0.machine.isWhole }
+    if !isWhole {
+      guard version.size <= verifiedSizeMax, cachedByteCount == version.size,
+        verify(ByteRange(0, version.size))
+      else { return nil }
+    }
+    noteIfWhole()
+    // Whoever reads the file to its end must find the object's.
+    guard let status = try? file.dataStatus(), status.size == version.size else { return nil }
+    return file.descriptor
+  }
+
+  /// Tells the observer, once, that every byte is on disk and verified.
+  func noteIfWhole() {
+    let isNews = state.withLock { state in
+      guard !state.isKnownWhole, state.machine.isWhole else { return false }
+      state.isKnownWhole = true
+      return true
+    }
+    if isNews { observer.downloadIsWhole(self) }
+  }
+
   /// Ends all flights, records what they brought, tells those who wait, and returns when it is done.
   package func close() async {
     stop()
@@ -150,6 +177,7 @@ package final class Download: CachedObject {
       (state.machine.present.contains(range), state.machine.recorded.intersects(range))
     }
     if isPresent || (needsVerifying && verify(range)) {
+      if !isPresent { noteIfWhole() }
       environment.metrics.read(range.count, isHit: true)
       return .ready(descriptor: file.descriptor)
     }
@@ -204,6 +232,12 @@ package protocol DownloadObserver: AnyObject, Sendable {
   func downloadGrew(_ download: Download, by byteCount: Int)
   /// The disk refused bytes.
   func downloadWasRefused(_ download: Download, _ failure: DiskFailure)
+  /// Every byte is on disk and has been received or verified in this process.
+  func downloadIsWhole(_ download: Download)
+}
+
+extension DownloadObserver {
+  package func downloadIsWhole(_ download: Download) {}
 }
 
 /// Nobody listens.

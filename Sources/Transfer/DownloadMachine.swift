@@ -118,6 +118,9 @@ package struct DownloadMachine: Sendable {
     self.limits = limits
   }
 
+  /// Every byte may be served.
+  package var isWhole: Bool { present.contains(ByteRange(0, size)) }
+
   /// The number of bytes on disk, verified or not.
   package var cachedByteCount: Int { present.byteCount + recorded.byteCount }
 

@@ -1,6 +1,6 @@
 package import Core
 internal import Crypto
-internal import Support
+package import Support
 
 /// The bytes of one object version on disk, some of them, and the checkpoint that says which.
 ///
@@ -136,6 +136,9 @@ package final class PartFile: Sendable {
 
   /// The data file, for reading at the object's own offsets.
   package var descriptor: Int32 { data.number }
+
+  /// What the file system says of the data.
+  package func dataStatus() throws(DiskFailure) -> Disk.Status { try data.status() }
 
   /// What the bytes belong to.
   package var identity: CheckpointIdentity { checkpoint.withLock { $0.identity } }

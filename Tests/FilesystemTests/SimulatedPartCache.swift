@@ -30,6 +30,10 @@ final class SimulatedPartCache: PartCache {
     }
   }
 
+  func openCached(_ version: ObjectVersion) -> (any CachedObject)? {
+    objects.withLock { $0[version] }
+  }
+
   func cachedByteCount(of version: ObjectVersion) -> Int {
     objects.withLock { $0[version] }?.cachedByteCount ?? 0
   }
@@ -115,6 +119,10 @@ final class SimulatedCachedObject: CachedObject {
   }
 
   func abandonPrefetch(of ranges: [ByteRange]) { onAbandon(ranges) }
+
+  func wholeFile(verifiedSizeMax: Int) -> Int32? {
+    cachedByteCount == version.size ? file.number : nil
+  }
 
   private func fetch(_ range: ByteRange) async {
     let context = RequestContext(deadline: time.now + .seconds(60))

@@ -68,9 +68,13 @@ struct TestMount {
   }
 
   func open(_ node: NodeID) async throws -> HandleID {
+    try await openAnswer(node).handle
+  }
+
+  func openAnswer(_ node: NodeID) async throws -> OpenAnswer {
     let asked = Asked<OpenAnswer>()
     bucket.open(node, forWriting: false, reply: asked.reply())
-    return try await asked.answer().handle
+    return try await asked.answer()
   }
 
   func startRead(_ handle: HandleID, _ range: ByteRange) -> Asked<DataAnswer> {

@@ -16,6 +16,13 @@ final class MemoryFiles: FileOperations {
     var attributes: FileAttributes
     var content: Content
     var isDirect: Bool
+    /// The kernel is offered to read the file of the content by itself.
+    var isWhole = false
+
+    var wholeFile: Int32? {
+      guard isWhole, case .file(let descriptor) = content else { return nil }
+      return descriptor.number
+    }
   }
 
   private struct State {
@@ -62,6 +69,13 @@ final class MemoryFiles: FileOperations {
 
   func addParked() {
     add("parked", .parked, size: 1 << 20, in: .root, isDirect: true)
+  }
+
+  /// Has the opens that come offer each file's own content, or no longer.
+  func offerWholeFiles(_ isWhole: Bool = true) {
+    state.withLock { state in
+      for node in state.files.keys { state.files[node]?.isWhole = isWhole }
+    }
   }
 
   var parkedCount: Int { state.withLock { $0.parked.count } }
@@ -114,12 +128,17 @@ final class MemoryFiles: FileOperations {
   }
 
   func open(_ node: NodeID, forWriting: Bool, reply: consuming Reply<OpenAnswer>) {
-    let (handle, isDirect) = state.withLock { state in
-      (Self.open(node, &state), state.files[node]?.isDirect ?? false)
+    let answer = state.withLock { state in
+      let file = state.files[node]
+      let isDirect = file?.isDirect ?? false
+      return OpenAnswer(
+        handle: Self.open(node, &state),
+        keepsPageCache: !isDirect,
+        isDirect: isDirect,
+        wholeFile: file?.wholeFile
+      )
     }
-    if !reply.succeed(OpenAnswer(handle: handle, keepsPageCache: !isDirect, isDirect: isDirect)) {
-      state.withLock { $0.handles[handle] = nil }
-    }
+    if !reply.succeed(answer) { state.withLock { $0.handles[answer.handle] = nil } }
   }
 
   func read(_ handle: HandleID, range: ByteRange, reply: consuming Reply<DataAnswer>) {

@@ -50,11 +50,29 @@ void *cfuse_owner(fuse_req_t request);
 void *cfuse_userdata_owner(void *userdata);
 /// Whether the calling thread reads requests for some channel.
 int cfuse_is_worker(void);
+/// The device; once the channel is closed, its number leads to /dev/null.
+int cfuse_channel_device(const struct cfuse_channel *channel);
 /// INIT flags that libfuse 3.14 negotiates but leaves out of its answer, or doesn't know.
 enum cfuse_init_flag {
   cfuse_init_parallel_dirops = 1 << 18,
   cfuse_init_handle_killpriv_v2 = 1 << 28,
 };
+/// The same for passthrough, too large for an enum: bit 5 of the second word.
+#define CFUSE_INIT_PASSTHROUGH 0x2000000000ULL
+
+// ---- Passthrough: files that the kernel reads in our place (backing.c) ----
+
+/// O_DIRECT, which Swift doesn't see, as OPEN carries it.
+extern const int cfuse_open_direct;
+/// Registers an open file with the kernel; its number, or a negative errno.
+int cfuse_backing_open(struct cfuse_channel *channel, int file);
+/// Takes the registration back. Files that were opened with it stay as they are.
+void cfuse_backing_close(struct cfuse_channel *channel, int backing);
+/// Tries whether files below `directory` can be registered; 0, or a negative errno.
+int cfuse_backing_probe(struct cfuse_channel *channel, const char *directory);
+/// Answers an open: the kernel reads the file that is registered as `backing`. If `asks_for_reads`,
+/// only what is mapped comes from there, and reads come to us.
+int cfuse_reply_backed(fuse_req_t request, uint64_t handle, int backing, int asks_for_reads);
 
 // ---- Answers that Swift can't spell (reply.c) ----
 

@@ -183,12 +183,23 @@ package struct OpenAnswer: Hashable, Sendable {
   package var keepsPageCache: Bool
   /// Reads bypass the kernel's page cache.
   package var isDirect: Bool
+  /// The descriptor of a file that holds just the bytes of this one, all of them and verified; open
+  /// until the handle is released.
+  ///
+  /// The bridge may have the kernel read it, and then no read comes.
+  package var wholeFile: Int32?
 
   /// Creates an answer.
-  package init(handle: HandleID, keepsPageCache: Bool = false, isDirect: Bool = false) {
+  package init(
+    handle: HandleID,
+    keepsPageCache: Bool = false,
+    isDirect: Bool = false,
+    wholeFile: Int32? = nil
+  ) {
     self.handle = handle
     self.keepsPageCache = keepsPageCache
     self.isDirect = isDirect
+    self.wholeFile = wholeFile
   }
 }
 

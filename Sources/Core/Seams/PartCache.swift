@@ -9,6 +9,9 @@ package protocol PartCache: AnyObject, Sendable {
   /// - Throws: `DiskFailure` if the cache can't be used for it; the caller reads uncached then.
   func open(_ version: ObjectVersion) throws(DiskFailure) -> any CachedObject
 
+  /// Opens the cached bytes of `version` if some of them are on disk already; makes nothing.
+  func openCached(_ version: ObjectVersion) -> (any CachedObject)?
+
   /// Bytes of `version` in the cache; 0 if there are none. Does not open it.
   func cachedByteCount(of version: ObjectVersion) -> Int
 }
@@ -43,6 +46,22 @@ package protocol CachedObject: AnyObject, Sendable {
   /// waits for end. What they have is kept; one that is almost done goes on. Whoever closes a file
   /// abandons what was wanted for it.
   func abandonPrefetch(of ranges: [ByteRange])
+
+  /// The file that holds every byte of the object, each verified in this process; nil while there is
+  /// none. It has the object's size, stays open while the object lives, and its bytes don't change.
+  ///
+  /// What is on disk and not verified yet is verified first, on this thread, if the object has at
+  /// most `verifiedSizeMax` bytes.
+  func wholeFile(verifiedSizeMax: Int) -> Int32?
+}
+
+// A cache that has no whole files to show need not say so.
+extension PartCache {
+  package func openCached(_ version: ObjectVersion) -> (any CachedObject)? { nil }
+}
+
+extension CachedObject {
+  package func wholeFile(verifiedSizeMax: Int) -> Int32? { nil }
 }
 
 /// What a read wants fetched: the unit for its own missing bytes and what to have ahead.

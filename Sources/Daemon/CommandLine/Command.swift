@@ -97,7 +97,8 @@ package struct Command: Sendable {
       """,
     options: storeOptions + [
       .foreground, .readOnly, .cacheDirectory, .cacheSize, .memory, .metadataTTL, .deadline, .uid,
-      .gid, .umask, .fileMode, .directoryMode, .allowOther, .nonEmpty, .mountOption, .partSize,
+      .gid, .umask, .fileMode, .directoryMode, .allowOther, .nonEmpty, .noPassthrough, .mountOption,
+      .partSize,
       .parallel, .maxRetries, .limitRate,
     ] + logOptions,
     examples: [

@@ -142,6 +142,11 @@ package struct Option: Sendable {
       "detach now, though something uses it; the daemon ends when nothing does any more"
     ),
     Option(
+      .noPassthrough,
+      in: .mount,
+      "have the kernel ask for every byte, also of files that are wholly in the cache"
+    ),
+    Option(
       .mountOption,
       letter: "o",
       .text("A,B=C"),

@@ -35,6 +35,7 @@ package enum OptionName: String, Hashable, Sendable, CaseIterable {
   case directoryMode = "dir-mode"
   case allowOther = "allow-other"
   case nonEmpty = "nonempty"
+  case noPassthrough = "no-passthrough"
   case mountOption = "o"
   // What is shown.
   case progress

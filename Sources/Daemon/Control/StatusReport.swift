@@ -51,6 +51,9 @@ package struct MountStatus: Codable, Hashable, Sendable {
   package var transfers: [Transfer]?
   /// What was counted since the mount began.
   package var counters: Counters?
+  /// Whether the kernel reads files that are wholly in the cache by itself: `on`, or `off: ` and why;
+  /// nil if it isn't known.
+  package var passthrough: String?
   /// What could not be stored yet.
   package var unsaved: [Unsaved]?
   /// The last failures, oldest first.
@@ -194,6 +197,8 @@ package struct MountStatus: Codable, Hashable, Sendable {
     package var cacheHitBytes: Int
     /// Bytes of reads that had to wait.
     package var cacheMissBytes: Int
+    /// Opens after which the kernel read by itself, which counts as no read.
+    package var passthroughOpens = 0
 
     private enum CodingKeys: String, CodingKey {
       case requests
@@ -202,6 +207,7 @@ package struct MountStatus: Codable, Hashable, Sendable {
       case bytesSent = "bytes_sent"
       case cacheHitBytes = "cache_hit_bytes"
       case cacheMissBytes = "cache_miss_bytes"
+      case passthroughOpens = "passthrough_opens"
     }
   }
 
@@ -278,6 +284,7 @@ package struct MountStatus: Codable, Hashable, Sendable {
     try fields.encode(memory, forKey: .memory)
     try fields.encode(transfers, forKey: .transfers)
     try fields.encode(counters, forKey: .counters)
+    try fields.encode(passthrough, forKey: .passthrough)
     try fields.encode(unsaved, forKey: .unsaved)
     try fields.encode(errors, forKey: .errors)
   }
@@ -294,6 +301,7 @@ package struct MountStatus: Codable, Hashable, Sendable {
     case memory
     case transfers
     case counters
+    case passthrough
     case unsaved
     case errors
   }

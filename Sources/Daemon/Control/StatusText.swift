@@ -62,6 +62,10 @@ package enum StatusText {
           + "\(ByteSize.describe(counters.cacheHitBytes))\(share)"
       ),
       (
+        "passthrough",
+        shown(mount.passthrough ?? "unknown") + ", \(counters.passthroughOpens) opens"
+      ),
+      (
         "requests",
         requests.isEmpty
           ? "none yet"

@@ -14,6 +14,7 @@ struct MountParts: Sendable {
   private let metrics: Metrics
   private let errors: ErrorRing
   private let since: Timestamp
+  private let log: Log
   /// The bucket with its prefix, as the user named it.
   let bucketName: String
 
@@ -59,6 +60,7 @@ struct MountParts: Sendable {
       metrics: metrics,
       errors: errors,
       since: time.wallTime,
+      log: log,
       bucketName: name(settings.url)
     )
   }
@@ -139,6 +141,8 @@ struct MountParts: Sendable {
     options.metadataTTL = settings.metadataTTL
     options.deadline = settings.deadline
     options.retryCountMax = settings.retryCountMax
+    // To the others the kernel would not listen.
+    options.offersWholeFiles = settings.usesPassthrough && ProcessEnvironment.userID == 0
     options.prefetch = PrefetchPolicy.Limits(
       partSize: settings.partSize,
       aheadMax: settings.partSize * settings.parallel,
@@ -159,10 +163,12 @@ struct MountParts: Sendable {
     options.isReadOnly = true
     options.allowsOther = settings.allowsOther
     options.extraOptions = settings.mountFlags.kernelOptions
+    options.backingDirectory = settings.usesPassthrough ? cache.path : nil
     return FuseSession(
       operations: filesystem,
       mountpoint: mountpoint.path,
       options: options,
+      log: log,
       whenReady: whenReady
     )
   }
@@ -173,7 +179,7 @@ struct MountParts: Sendable {
   }
 
   /// What `dipper status` shows.
-  func status(at mountpoint: Mountpoint) -> MountStatus {
+  func status(at mountpoint: Mountpoint, _ passthrough: Passthrough?) -> MountStatus {
     var status = MountStatus(
       mountpoint: mountpoint.path,
       bucket: bucketName,
@@ -191,6 +197,8 @@ struct MountParts: Sendable {
       ),
       counters: MountStatus.Counters(metrics.snapshot)
     )
+    status.passthrough = passthrough?.description
+    status.counters?.passthroughOpens = passthrough?.openCount ?? 0
     status.transfers = cache.openDownloads.compactMap(transfer)
     status.errors = errors.all.map { MountStatus.Failure($0, errnoName: $0.error.code.errnoName) }
     return status

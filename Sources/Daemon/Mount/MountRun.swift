@@ -108,7 +108,9 @@ package final class MountRun: Sendable {
         log: log
       ) { [self] request, answer in
         switch request.command {
-        case .status: answer(ControlAnswer(status: parts.status(at: mountpoint)))
+        case .status:
+          let passthrough = session.withLock { $0 }?.passthrough
+          answer(ControlAnswer(status: parts.status(at: mountpoint, passthrough)))
         case .unmount: unmount(mountpoint, answer)
         }
       }

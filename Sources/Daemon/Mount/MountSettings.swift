@@ -42,6 +42,8 @@ package struct MountSettings: Sendable {
   package var allowsNonEmpty = false
   /// The kernel's flags of a mount that were asked for.
   package var mountFlags = MountFlags()
+  /// True if the kernel may read files that are wholly in the cache by itself.
+  package var usesPassthrough = true
 
   /// Reads the settings of a `mount` command.
   ///
@@ -75,6 +77,7 @@ package struct MountSettings: Sendable {
     allowsOther = invocation.has(.allowOther)
     allowsNonEmpty = invocation.has(.nonEmpty)
     mountFlags = invocation.mountFlags
+    usesPassthrough = !invocation.has(.noPassthrough)
     // A few beyond the parts, for lookups and listings.
     bucket.requestCountMax = parallel + 16
   }

@@ -38,11 +38,13 @@ struct StatusReportTests {
     #"{"mounts":[{"answers":true,"bucket":"s3://data/prefix","#
     + #""cache":{"bytes":123,"directory":"/c","dirty_bytes":0,"limit_bytes":456},"#
     + #""counters":{"bytes_received":0,"bytes_sent":0,"cache_hit_bytes":0,"cache_miss_bytes":0,"#
+    + #""passthrough_opens":0,"#
     + #""requests":{"CopyObject":0,"GetObject":0,"HeadObject":0,"ListObjects":0,"UploadPartCopy":0},"#
     + #""retries":0},"#
     + #""errors":[{"code":"SlowDown","errno":"ETIMEDOUT","message":"the store asked to slow down","#
     + #""operation":"read","path":"a/b","request_id":"r1","time":"1970-01-01T00:00:00Z"}],"#
-    + #""memory":{"budget_bytes":2,"resident_bytes":1},"mountpoint":"/mnt/data","pid":4242,"#
+    + #""memory":{"budget_bytes":2,"resident_bytes":1},"mountpoint":"/mnt/data","#
+    + #""passthrough":null,"pid":4242,"#
     + #""read_only":true,"since":"2026-11-30T08:30:00Z","state":"serving","#
     + #""transfers":[{"bytes_done":1,"bytes_total":2,"error":null,"key":"a/b","kind":"download","#
     + #""parts_done":1,"parts_total":3,"state":"running","target_key":null}],"unsaved":[]}],"#
