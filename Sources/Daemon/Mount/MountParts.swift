@@ -38,12 +38,17 @@ struct MountParts: Sendable {
       log: log
     )
     let errors = ErrorRing()
-    let cache = try await open(settings, bucket, mountpoint, environment)
+    let offline = settings.isOffline ? OfflineStore(name: bucket.store.name) : nil
+    let store: any ObjectStore = offline ?? bucket.store
+    let cache = try await open(settings, bucket.location, store, mountpoint, environment)
+    if let offline {
+      offline.learn(await cache.knownObjects(under: ObjectKey(settings.url.key)))
+    }
     return MountParts(
       settings: settings,
       cache: cache,
       filesystem: MountedBucket(
-        store: bucket.store,
+        store: store,
         cache: cache,
         options: options(settings),
         time: time,
@@ -71,6 +76,7 @@ struct MountParts: Sendable {
         metrics: metrics,
         log: log
       )
+      guard !settings.isOffline else { return bucket }
       // A mistyped endpoint is told within seconds; what fails later may take until the deadline.
       try await bucket.probe(
         deadline: settings.deadline,
@@ -84,13 +90,14 @@ struct MountParts: Sendable {
 
   private static func open(
     _ settings: MountSettings,
-    _ bucket: Bucket,
+    _ location: String,
+    _ store: any ObjectStore,
     _ mountpoint: Mountpoint,
     _ environment: TransferEnvironment
   ) async throws(MountFailure) -> ObjectCache {
     var stated = ObjectCache.Settings(
       root: settings.cacheDirectory,
-      storeName: bucket.location,
+      storeName: location,
       holder: "mount of \(name(settings.url)) on \(mountpoint.path)",
       byteCountMax: settings.cacheSize
     )
@@ -101,7 +108,7 @@ struct MountParts: Sendable {
     var triesLeft = 15
     while true {
       do throws(CacheError) {
-        return try ObjectCache(stated, of: bucket.store, in: environment)
+        return try ObjectCache(stated, of: store, in: environment)
       } catch {
         guard case .held = error, triesLeft > 0 else { throw MountFailure(error.description) }
       }
@@ -120,6 +127,7 @@ struct MountParts: Sendable {
     options.umask = settings.umask
     options.metadataTTL = settings.metadataTTL
     options.deadline = settings.deadline
+    options.isOffline = settings.isOffline
     options.prefetch = PrefetchPolicy.Limits(
       partSize: settings.partSize,
       aheadMax: settings.partSize * settings.parallel,
