@@ -18,8 +18,8 @@ extension ObjectCache {
   /// What the cache knows of all objects whose keys start with `prefix`, sorted by key; of each the
   /// version that was used last.
   ///
-  /// Looks at every entry once, on a thread for that: some 20 microseconds each once the disk has
-  /// read its directories.
+  /// Looks at every entry once, on a thread for that: a dozen system calls each, 0.25 ms in a debug
+  /// build once the disk has read its directories.
   ///
   /// - Parameters:
   ///   - prefix: of the keys.
