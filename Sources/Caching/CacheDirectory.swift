@@ -92,11 +92,16 @@ final class CacheDirectory: Sendable {
   func makeDirectory(of id: EntryID) throws(DiskFailure) {
     // Whoever made the tree anew may be another process, which holds the lock that is there now.
     let isLocked = try lock.withLock { $0 }.isInPlace()
-    let isThere = try Disk.status(of: objects) != nil
+    let isThere = try hasObjects()
     if !isLocked || !isThere { try restore() }
     try Disk.createDirectory(objects + "/" + id.shardName)
     try Disk.createDirectory(objects + "/" + id.keyPath)
     try Disk.createDirectory(objects + "/" + id.path)
+  }
+
+  /// True if `objects` is a directory of this user's.
+  func hasObjects() throws(DiskFailure) -> Bool {
+    try Disk.status(of: objects)?.isOwnDirectory ?? false
   }
 
   /// Where an entry's files lie.
@@ -109,12 +114,30 @@ final class CacheDirectory: Sendable {
   /// as a path below `objects`; nil if all are, or are missing.
   ///
   /// What lies below it must not be touched: it may be anybody's.
+  ///
+  /// - Throws: `DiskFailure` with `ENOENT` also if `objects` itself is no directory of this user's.
   func intruder(above id: EntryID) throws(DiskFailure) -> String? {
+    guard try hasObjects() else {
+      throw DiskFailure(
+        errno: 2,
+        action: "use \(objects)",
+        reason: "it is no directory of this user"
+      )
+    }
     for name in [id.shardName, id.keyPath, id.path] {
       guard let status = try Disk.status(of: objects + "/" + name) else { return nil }
       guard status.isOwnDirectory else { return name }
     }
     return nil
+  }
+
+  /// Returns true if the entry's files may be looked at: there is no `intruder`, as far as can be told.
+  func isClear(above id: EntryID) -> Bool {
+    do throws(DiskFailure) {
+      return try intruder(above: id) == nil
+    } catch {
+      return false
+    }
   }
 
   /// Removes an entry; without its checkpoint the data means nothing, so that goes first.
@@ -134,6 +157,7 @@ final class CacheDirectory: Sendable {
   /// - Parameters:
   ///   - name: the path; nothing happens if there is nothing.
   ///   - reason: goes to the log.
+  /// - Throws: `DiskFailure`.
   func setAside(_ name: String, because reason: String) throws(DiskFailure) {
     log.write(.warning, "a cache entry is set aside: \(reason)", ["entry": name])
     try Self.setAside(objects + "/" + name, as: name, in: path)

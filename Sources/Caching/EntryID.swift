@@ -16,8 +16,7 @@ struct EntryID: Hashable, Sendable {
 
   /// The entry of a version.
   init(_ version: ObjectVersion) {
-    let key = Self.words(SHA256.digest(of: version.key.bytes))
-    self.key = SIMD4(key[0], key[1], key[2], key[3])
+    key = Self.hash(of: version.key)
     // NUL is in none of them, so no two versions spell the same.
     let text = "\(version.etag?.value ?? "")\0\(version.size)\0\(version.versionID ?? "")"
     let words = Self.words(SHA256.digest(of: Array(text.utf8)))
@@ -34,7 +33,7 @@ struct EntryID: Hashable, Sendable {
   }
 
   /// The directory of all versions of the key: 64 hex digits.
-  var keyName: String { (0..<4).map { Self.digits(key[$0]) }.joined() }
+  var keyName: String { Self.keyName(key) }
   /// The directory of the version in it: 32 hex digits.
   var versionName: String { Self.digits(version[0]) + Self.digits(version[1]) }
   /// The directory above: the first two digits of `keyName`, so that no directory gets too large.
@@ -44,6 +43,21 @@ struct EntryID: Hashable, Sendable {
   var keyPath: String { shardName + "/" + keyName }
   /// The path of the entry's directory below `objects`.
   var path: String { keyPath + "/" + versionName }
+
+  /// The name of the directory of all versions of `key`.
+  static func keyName(of key: ObjectKey) -> String { keyName(hash(of: key)) }
+
+  /// The path of that directory below `objects`.
+  static func keyPath(keyName: String) -> String { keyName.prefix(2) + "/" + keyName }
+
+  private static func keyName(_ hash: SIMD4<UInt64>) -> String {
+    (0..<4).map { digits(hash[$0]) }.joined()
+  }
+
+  private static func hash(of key: ObjectKey) -> SIMD4<UInt64> {
+    let words = words(SHA256.digest(of: key.bytes))
+    return SIMD4(words[0], words[1], words[2], words[3])
+  }
 
   private static func digits(_ word: UInt64) -> String {
     let digits = String(word, radix: 16)

@@ -37,35 +37,43 @@ extension ObjectCache {
       let victims = state.index.victims(toFree: count)
       return (victims, missing > 0 && victims.isEmpty)
     }
-    for id in victims { _ = evict(id) }
+    for id in victims { evict(id) }
     // What is open fills the disk: it goes on, but adds nothing more.
     if isLacking { for download in openDownloads { download.pauseKeeping() } }
   }
 
   /// Removes an entry that nobody has open.
-  func evict(_ id: EntryID) -> Bool {
-    guard case .mine = claim(id) else { return false }
-    var isGone = false
+  ///
+  /// - Returns: bytes freed on the disk; nil if it stays.
+  @discardableResult
+  func evict(_ id: EntryID) -> Int? {
+    guard case .mine = claim(id) else { return nil }
+    let freed: Int?
     do throws(DiskFailure) {
-      if let name = try directory.intruder(above: id) {
-        try directory.setAside(name, because: "it is not a directory of this user")
-        isGone = true
-      } else if PartFile.hasUnknownFormat(directory.paths(of: id)) {
-        state.withLock { $0.index.kept(id) }
-      } else {
-        try directory.remove(id)
-        isGone = true
-      }
+      freed = try removeUnlessKept(id)
     } catch {
       environment.log.write(.warning, "a cache entry could not be evicted: \(error)")
-      state.withLock { $0.index.kept(id) }
+      freed = nil
     }
     state.withLock(wakingAll: true) { state in
       state.slots[id] = nil
       state.verified[id] = nil
-      if isGone { state.index.forget(id) }
+      if freed == nil { state.index.kept(id) } else { state.index.forget(id) }
     }
-    return isGone
+    return freed
+  }
+
+  /// Removes the files of an entry that this thread has claimed; nil if they aren't ours to remove.
+  private func removeUnlessKept(_ id: EntryID) throws(DiskFailure) -> Int? {
+    if let name = try directory.intruder(above: id) {
+      try directory.setAside(name, because: "it is not a directory of this user")
+      return 0
+    }
+    let paths = directory.paths(of: id)
+    guard !PartFile.hasUnknownFormat(paths) else { return nil }
+    let byteCount = try Disk.status(of: paths.data)?.allocatedByteCount ?? 0
+    try directory.remove(id)
+    return byteCount
   }
 
   /// How many bytes more should be free in the file system.
@@ -77,24 +85,58 @@ extension ObjectCache {
 
   /// Looks through what is on disk: sizes and last uses of entries; what isn't an entry is set aside.
   func scan() {
-    do throws(DiskFailure) {
-      for shard in try Disk.names(in: directory.objects) {
-        for key in try names(below: shard) {
-          for version in try names(below: shard + "/" + key) {
-            if state.withLock({ $0.isClosed }) { return }
-            try found(shard: shard, key: key, version: version)
-          }
-        }
+    walk { (id) throws(DiskFailure) in
+      let paths = directory.paths(of: id)
+      guard let data = try Disk.status(of: paths.data), let checkpoint = paths.checkpoint,
+        let record = try Disk.status(of: checkpoint)
+      else {
+        // A crash left a half of it. If somebody is making it just now it is open by the time we look.
+        evict(id)
+        return
       }
-    } catch {
-      environment.log.write(.warning, "the cache could not be looked through: \(error)")
+      state.withLock { state in
+        state.index.found(id, byteCount: data.allocatedByteCount, lastUsed: record.modified)
+      }
     }
     let isOver = state.withLock { $0.index.byteCount > settings.byteCountMax }
     if isOver { startEviction() }
   }
 
+  /// Calls `visit` with each entry on disk until the cache is closed; what isn't an entry is set aside.
+  ///
+  /// What can't be looked at is passed over, with one line in the log for the first of it.
+  func walk(_ visit: (EntryID) throws(DiskFailure) -> Void) {
+    var failure: DiskFailure?
+    func attempt<Answer>(_ body: () throws(DiskFailure) -> Answer) -> Answer? {
+      do throws(DiskFailure) {
+        return try body()
+      } catch {
+        failure = failure ?? error
+        return nil
+      }
+    }
+    let shards = attempt { () throws(DiskFailure) in
+      try directory.hasObjects() ? Disk.names(in: directory.objects) : []
+    }
+    for shard in shards ?? [] {
+      let keys = attempt { () throws(DiskFailure) in try names(below: shard) }
+      for key in keys ?? [] {
+        let versions = attempt { () throws(DiskFailure) in try names(below: shard + "/" + key) }
+        for version in versions ?? [] {
+          if state.withLock({ $0.isClosed }) { return }
+          _ = attempt { () throws(DiskFailure) in
+            if let id = try entry(shard: shard, key: key, version: version) { try visit(id) }
+          }
+        }
+      }
+    }
+    if let failure {
+      environment.log.write(.warning, "a part of the cache could not be looked at: \(failure)")
+    }
+  }
+
   /// The names in a directory below `objects`; what is no directory of ours is set aside.
-  private func names(below path: String) throws(DiskFailure) -> [String] {
+  func names(below path: String) throws(DiskFailure) -> [String] {
     guard let status = try Disk.status(of: directory.objects + "/" + path) else { return [] }
     guard status.isOwnDirectory else {
       try discard(path)
@@ -103,24 +145,20 @@ extension ObjectCache {
     return try Disk.names(in: directory.objects + "/" + path)
   }
 
-  private func found(shard: String, key: String, version: String) throws(DiskFailure) {
+  /// The entry with these names; what has them and is none is set aside.
+  private func entry(
+    shard: String,
+    key: String,
+    version: String
+  ) throws(DiskFailure) -> EntryID? {
     let path = shard + "/" + key + "/" + version
     guard let id = EntryID(keyName: key, versionName: version), id.shardName == shard,
       let status = try Disk.status(of: directory.objects + "/" + path), status.isOwnDirectory
     else {
-      return try discard(path)
+      try discard(path)
+      return nil
     }
-    let paths = directory.paths(of: id)
-    guard let data = try Disk.status(of: paths.data), let checkpoint = paths.checkpoint,
-      let record = try Disk.status(of: checkpoint)
-    else {
-      // A crash left a half of it. If somebody is making it just now it is open by the time we look.
-      _ = evict(id)
-      return
-    }
-    state.withLock { state in
-      state.index.found(id, byteCount: data.allocatedByteCount, lastUsed: record.modified)
-    }
+    return id
   }
 
   private func discard(_ path: String) throws(DiskFailure) {

@@ -22,17 +22,29 @@ extension ObjectCache {
         isVerified: isVerified(id, file),
         observer: lease
       )
+      state.withLock { $0.isRefused = false }
       // The time of the last use is what the next process evicts by.
       if let path = file.paths.checkpoint { try? Disk.touch(path) }
       return (download, (try? file.allocatedByteCount()) ?? 0)
     } catch {
-      environment.log.write(
-        .warning,
-        "an object is read without the cache: \(Self.words(for: error))",
-        ["key": "\(version.key)"]
-      )
+      if isNews(error) {
+        environment.log.write(
+          .warning,
+          "an object is read without the cache: \(Self.words(for: error))",
+          ["key": "\(version.key)"]
+        )
+      }
       if case .disk(let failure) = error, failure.isOutOfSpace { startEviction() }
       return nil
+    }
+  }
+
+  /// A disk that fails is said once, until it works again; what is one entry's, each time.
+  private func isNews(_ error: PartFile.OpenError) -> Bool {
+    guard case .disk = error else { return true }
+    return state.withLock { state in
+      defer { state.isRefused = true }
+      return !state.isRefused
     }
   }
 
@@ -106,7 +118,7 @@ extension ObjectCache {
       else { return }
       for name in names where name != id.versionName {
         guard let other = EntryID(keyName: id.keyName, versionName: name) else { continue }
-        _ = evict(other)
+        evict(other)
       }
     }
   }

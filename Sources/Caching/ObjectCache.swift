@@ -50,6 +50,8 @@ package final class ObjectCache: PartCache {
     var verified: [EntryID: DataStamp] = [:]
     var nextNumber: UInt64 = 0
     var isEvicting = false
+    /// Entries can't be opened just now, and that was said.
+    var isRefused = false
     var isClosed = false
   }
 
@@ -122,15 +124,52 @@ package final class ObjectCache: PartCache {
   package func cachedByteCount(of version: ObjectVersion) -> Int {
     let id = EntryID(version)
     if let live = state.withLock({ $0.slots[id]?.object }) { return live.cachedByteCount }
-    guard (try? directory.intruder(above: id)) == nil else { return 0 }
-    return PartFile.recordedByteCount(at: directory.paths(of: id), identity: identity(of: version))
+    return recorded(of: version, id).byteCount
   }
 
-  /// Drops the cached bytes of a version.
-  ///
-  /// - Returns: false if somebody has it open, and so it stays.
-  package func evict(_ version: ObjectVersion) -> Bool {
+  package func map(of version: ObjectVersion) -> CacheMap {
+    let id = EntryID(version)
+    if let live = state.withLock({ $0.slots[id]?.object }) { return live.map }
+    return CacheMap(size: version.size, cached: recorded(of: version, id))
+  }
+
+  package func evict(_ version: ObjectVersion) -> Int? {
     evict(EntryID(version))
+  }
+
+  package func warm(
+    _ version: ObjectVersion,
+    progress: @escaping @Sendable (Int) -> Void
+  ) async throws(FetchError) {
+    guard version.size <= settings.byteCountMax else {
+      // ENOSPC.
+      throw .disk(
+        DiskFailure(
+          errno: 28,
+          action: "keep all of \(version.key)",
+          reason: "it has \(version.size) bytes and the cache may take \(settings.byteCountMax)"
+        )
+      )
+    }
+    // Opening may wait for another thread that opens or removes the entry.
+    let object = await environment.disk.run { [self] in open(version) }
+    guard let download = object as? Download else {
+      // ENOTSUP.
+      throw .disk(
+        DiskFailure(
+          errno: 95,
+          action: "keep \(version.key)",
+          reason: "it is read without the cache; the log says why"
+        )
+      )
+    }
+    try await download.warm(progress: progress)
+  }
+
+  /// What the checkpoint of an entry that is not open lists.
+  private func recorded(of version: ObjectVersion, _ id: EntryID) -> ByteRangeSet {
+    guard directory.isClear(above: id) else { return ByteRangeSet() }
+    return PartFile.recorded(at: directory.paths(of: id), identity: identity(of: version))
   }
 
   /// The objects that are open.

@@ -44,7 +44,8 @@ public struct DipperError: Error, Hashable, Sendable, CustomStringConvertible {
       case .notFound, .noSuchBucket, .noSuchUpload: .notFound
       case .accessDenied, .badCredentials, .untrusted: .denied
       case .preconditionFailed: .changed
-      case .unreachable, .timedOut, .throttled, .serverFailure, .invalidAnswer: .unreachable
+      case .unreachable, .timedOut, .throttled, .serverFailure, .invalidAnswer, .offline:
+        .unreachable
       case .cancelled: .cancelled
       case .invalidRequest, .wrongRegion: .invalid
       case .sinkRefused: .disk

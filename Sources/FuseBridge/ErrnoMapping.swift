@@ -28,6 +28,7 @@ extension FileError.Code {
     case .badHandle: EBADF
     case .crossDevice: EXDEV
     case .noMemory: ENOMEM
+    case .hostUnreachable: EHOSTUNREACH
     }
   }
 }

@@ -62,6 +62,7 @@ extension FileError {
     case .unsupported: .notSupported
     case .tooLarge: .tooLarge
     case .sinkRefused: error.errno.map { code(ofErrno: $0) } ?? .inputOutput
+    case .offline: .hostUnreachable
     case .cancelled: .interrupted
     }
   }
@@ -77,7 +78,7 @@ extension FileError {
     case .notFound, .preconditionFailed, .rangeNotSatisfiable, .accessDenied, .alreadyExists,
       .throttled, .serverFailure, .unreachable, .timedOut, .noSuchBucket, .noSuchUpload,
       .invalidAnswer, .wrongRegion, .conflict, .invalidRequest, .unsupported, .tooLarge,
-      .sinkRefused, .cancelled:
+      .sinkRefused, .offline, .cancelled:
       "\(error)"
     }
   }

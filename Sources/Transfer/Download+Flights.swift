@@ -55,6 +55,11 @@ extension Download {
     do throws(DiskFailure) {
       try file.finished(unit.range, crc: unit.crc)
     } catch {
+      let isNews = state.withLock { state in
+        defer { state.isRecordFailureLogged = true }
+        return !state.isRecordFailureLogged
+      }
+      guard isNews else { return }
       environment.log.write(.warning, "a cached range could not be recorded: \(error)")
     }
   }
@@ -98,7 +103,10 @@ extension Download {
   private func refused(_ failure: DiskFailure) {
     let retry = environment.time.now + settings.diskRetryDelay
     let isNews = state.withLock { state in
-      defer { state.diskRetry = retry }
+      defer {
+        state.diskRetry = retry
+        state.diskFailure = failure
+      }
       return state.diskRetry == nil
     }
     if isNews {
@@ -110,7 +118,15 @@ extension Download {
   /// Keeps nothing more for a while: the disk has no room; readers get their bytes from memory.
   package func pauseKeeping() {
     let retry = environment.time.now + settings.diskRetryDelay
-    state.withLock { $0.diskRetry = retry }
+    state.withLock { state in
+      state.diskRetry = retry
+      // ENOSPC.
+      state.diskFailure = DiskFailure(
+        errno: 28,
+        action: "keep more of \(version.key)",
+        reason: "the cache's file system has too little room left"
+      )
+    }
   }
 
   /// The disk refused bytes a moment ago, or has no room for more.

@@ -15,6 +15,10 @@ package final class Download: CachedObject {
     var lastError: StoreError?
     /// Until when the disk is not tried.
     var diskRetry: Instant?
+    /// Why.
+    var diskFailure: DiskFailure?
+    /// It was said already that ranges can't be recorded.
+    var isRecordFailureLogged = false
     var isClosed = false
     /// The observer knows that every byte is there.
     var isKnownWhole = false
@@ -69,7 +73,13 @@ package final class Download: CachedObject {
 
   package var cachedByteCount: Int { state.withLock { $0.machine.cachedByteCount } }
 
-  /// What is on disk, verified or not, and what is on its way; for `status` and `map`.
+  /// What is on disk, verified or not, what is on its way, and what is neither.
+  package var map: CacheMap {
+    let (present, flights) = progress
+    return CacheMap(size: version.size, cached: present, underWay: ByteRangeSet(flights))
+  }
+
+  /// What is on disk, verified or not, and what is on its way; for `status`.
   package var progress: (present: ByteRangeSet, flights: [ByteRange]) {
     state.withLock { state in
       var present = state.machine.present

@@ -52,12 +52,31 @@ extension DownloadMachine {
   mutating func failed(_ flight: Flight, _ error: StoreError) -> [Action] {
     let cause = FetchError(error)
     if case .changed = cause { return objectChanged(cause) }
-    let mayPass = error.mayPass && (flight.mark > flight.start || !flight.isDemand)
+    let lacking = waiters.filter { $0.range.overlaps(flight.remaining) }
+    // Whoever only warms the cache has no try of its own that could be worth more than this one was.
+    let isUrgent = lacking.contains { !$0.isWarming }
+    let mayPass =
+      error.mayPass && (flight.mark > flight.start || (!flight.isDemand && isUrgent))
     guard mayPass else {
       return takeWaiters { $0.range.overlaps(flight.remaining) }.map { .fail($0.id, cause) }
     }
-    guard waiters.contains(where: { $0.range.overlaps(flight.remaining) }) else { return [] }
-    return [start(flight.remaining, isUrgent: true)]
+    return lacking.isEmpty ? [] : [start(flight.remaining, isUrgent: isUrgent)]
+  }
+
+  /// Somebody wants `piece` on the disk, behind everything that readers wait for.
+  ///
+  /// - Returns: the actions; `serve` or `fail` of this waiter may be among them.
+  package mutating func warming(
+    by id: WaitID,
+    _ piece: ByteRange,
+    ahead: [ByteRange]
+  ) -> [Action] {
+    if present.contains(piece) { return [.serve(id)] }
+    if let changed { return [.fail(id, changed)] }
+    // It was verified before, as for a reader: what is still only recorded can't be trusted.
+    recorded.remove(piece)
+    waiters.append(Waiter(id: id, range: piece, isWarming: true))
+    return wanted(ahead: [piece] + ahead)
   }
 
   /// The object is no longer this version: nothing more of it can be had.
@@ -110,7 +129,8 @@ extension StoreError {
     case .throttled, .serverFailure, .unreachable, .timedOut, .invalidAnswer, .conflict: true
     case .notFound, .noSuchBucket, .noSuchUpload, .accessDenied, .badCredentials,
       .preconditionFailed, .alreadyExists, .archived, .rangeNotSatisfiable, .untrusted,
-      .wrongRegion, .unsupported, .tooLarge, .invalidRequest, .sinkRefused, .cancelled:
+      .wrongRegion, .unsupported, .tooLarge, .invalidRequest, .sinkRefused, .offline,
+      .cancelled:
       false
     }
   }

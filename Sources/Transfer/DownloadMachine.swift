@@ -94,6 +94,8 @@ package struct DownloadMachine: Sendable {
   struct Waiter: Hashable, Sendable {
     let id: WaitID
     let range: ByteRange
+    /// It wants the bytes on the disk, and is in no hurry.
+    var isWarming = false
   }
 
   /// Bytes that may be served: received in this process, or verified.
@@ -204,7 +206,8 @@ package struct DownloadMachine: Sendable {
       return failed(flight, error)
     case .refused(let failure, let fallsBack):
       return takeWaiters { $0.range.overlaps(flight.remaining) }.map { waiter in
-        fallsBack ? .fetchUncached(waiter.id, waiter.range) : .fail(waiter.id, .disk(failure))
+        fallsBack && !waiter.isWarming
+          ? .fetchUncached(waiter.id, waiter.range) : .fail(waiter.id, .disk(failure))
       }
     }
   }

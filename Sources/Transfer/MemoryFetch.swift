@@ -103,7 +103,7 @@ extension FetchError {
     case .noSuchBucket, .noSuchUpload, .accessDenied, .badCredentials, .alreadyExists, .archived,
       .rangeNotSatisfiable, .throttled, .serverFailure, .unreachable, .untrusted, .timedOut,
       .invalidAnswer, .wrongRegion, .unsupported, .conflict, .tooLarge, .invalidRequest,
-      .sinkRefused:
+      .sinkRefused, .offline:
       self = .store(error)
     }
   }

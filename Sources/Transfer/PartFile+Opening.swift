@@ -1,4 +1,4 @@
-internal import Core
+package import Core
 internal import Support
 
 extension PartFile {
@@ -12,14 +12,26 @@ extension PartFile {
     return unitSize
   }
 
-  /// Bytes that a part file's checkpoint lists, without opening it for use; 0 if there is none or it is not
-  /// that of `identity`.
-  package static func recordedByteCount(at paths: Paths, identity: CheckpointIdentity) -> Int {
+  /// The ranges that a part file's checkpoint lists, without opening it for use; none if there is no
+  /// checkpoint or it is not that of `identity`.
+  package static func recorded(at paths: Paths, identity: CheckpointIdentity) -> ByteRangeSet {
     guard let path = paths.checkpoint, let text = try? checkpointText(at: path),
       let dataSize = try? dataSize(at: paths.data),
       let checkpoint = try? parse(text, identity, dataSize: dataSize)
-    else { return 0 }
-    return checkpoint.recorded.byteCount
+    else { return ByteRangeSet() }
+    return checkpoint.recorded
+  }
+
+  /// A checkpoint's head is no longer than this: 1,024 bytes of key and as many of tag, store and
+  /// version id each, all of them spelled `%NN`.
+  private static let headSizeMax = 16 << 10
+
+  /// What a checkpoint says that its bytes belong to, read from its head alone; nil if it says nothing.
+  package static func identity(at path: String) -> CheckpointIdentity? {
+    guard let file = try? openOwn(path, [.read]),
+      let head = try? file.bytes(ByteRange(0, headSizeMax))
+    else { return nil }
+    return try? Checkpoint(parsing: head, dataSize: 0).identity
   }
 
   /// Returns true if a part file's checkpoint is of another version of the format.

@@ -47,6 +47,7 @@ struct CacheBench {
     freeByteCountMin: Int? = 0,
     download: DownloadSettings = DownloadSettings(),
     environment: TransferEnvironment? = nil,
+    store: (any ObjectStore)? = nil,
     faults: PartFile.DiskFaults? = nil
   ) throws(CacheError) -> ObjectCache {
     var settings = ObjectCache.Settings(
@@ -59,7 +60,7 @@ struct CacheBench {
     settings.download = download
     return try ObjectCache(
       settings,
-      of: store,
+      of: store ?? self.store,
       in: environment ?? self.environment,
       faults: faults
     )

@@ -70,6 +70,7 @@ import Testing
       case .throttled, .serverFailure, .unreachable, .timedOut: .timedOut
       case .unsupported: .notSupported
       case .tooLarge: .tooLarge
+      case .offline: .hostUnreachable
       case .noSuchBucket, .noSuchUpload, .archived, .untrusted, .invalidAnswer, .wrongRegion,
         .conflict, .invalidRequest, .sinkRefused, .cancelled:
         .inputOutput

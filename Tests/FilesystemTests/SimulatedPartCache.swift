@@ -1,4 +1,5 @@
 import Core
+import Glibc
 import Simulation
 import Support
 
@@ -36,6 +37,34 @@ final class SimulatedPartCache: PartCache {
 
   func cachedByteCount(of version: ObjectVersion) -> Int {
     objects.withLock { $0[version] }?.cachedByteCount ?? 0
+  }
+
+  func map(of version: ObjectVersion) -> CacheMap {
+    objects.withLock { $0[version] }?.map ?? CacheMap(size: version.size, cached: ByteRangeSet())
+  }
+
+  func evict(_ version: ObjectVersion) -> Int? {
+    // The file lives on with whoever has it open, so that no read of it ever goes wrong.
+    objects.withLock { $0.removeValue(forKey: version) }?.cachedByteCount ?? 0
+  }
+
+  func warm(
+    _ version: ObjectVersion,
+    progress: @escaping @Sendable (Int) -> Void
+  ) async throws(FetchError) {
+    let object: any CachedObject
+    do throws(DiskFailure) {
+      object = try open(version)
+    } catch {
+      throw .disk(error)
+    }
+    if version.size > 0 {
+      switch await object.bytes(ByteRange(0, version.size)) {
+      case .success: break
+      case .failure(let error): throw error
+      }
+    }
+    progress(object.cachedByteCount)
   }
 
   /// Waits now in all objects.
@@ -84,6 +113,9 @@ final class SimulatedCachedObject: CachedObject {
 
   var cachedByteCount: Int { state.withLock { $0.have.byteCount } }
   var waitCount: Int { state.withLock { $0.waits.count } }
+  var map: CacheMap {
+    state.withLock { CacheMap(size: version.size, cached: $0.have, underWay: $0.underWay) }
+  }
 
   func read(
     _ range: ByteRange,

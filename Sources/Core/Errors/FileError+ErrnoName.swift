@@ -25,6 +25,7 @@ extension FileError.Code {
     case .badHandle: "EBADF"
     case .crossDevice: "EXDEV"
     case .noMemory: "ENOMEM"
+    case .hostUnreachable: "EHOSTUNREACH"
     }
   }
 }

@@ -58,6 +58,7 @@ package struct FileError: Error, Hashable, Sendable {
     case badHandle
     case crossDevice
     case noMemory
+    case hostUnreachable
   }
 
   /// What the application is told.

@@ -44,6 +44,8 @@ package struct StoreError: Error, Hashable, Sendable {
     case invalidRequest
     /// The body's destination refused the bytes; `errno` says why.
     case sinkRefused
+    /// The mount is offline: the store isn't asked at all.
+    case offline
     /// The caller gave up.
     case cancelled
   }

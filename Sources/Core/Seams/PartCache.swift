@@ -14,6 +14,32 @@ package protocol PartCache: AnyObject, Sendable {
 
   /// Bytes of `version` in the cache; 0 if there are none. Does not open it.
   func cachedByteCount(of version: ObjectVersion) -> Int
+
+  /// What of `version` is in the cache, on its way, and absent. Does not open it.
+  func map(of version: ObjectVersion) -> CacheMap
+
+  /// Drops the cached bytes of `version`, unless somebody has it open.
+  ///
+  /// Whoever has it open may be reading its bytes from the file at any time, so all of it stays.
+  ///
+  /// - Returns: bytes freed on the disk; nil if it is open, or can't be removed, and stays.
+  func evict(_ version: ObjectVersion) -> Int?
+
+  /// Fetches all of `version` that is not in the cache, behind everything that readers wait for, and
+  /// returns when the cache has it all, verified and recorded.
+  ///
+  /// Cancelling the task ends it; what arrived stays. Of the same version, readers and other calls
+  /// share the fetches.
+  ///
+  /// - Parameters:
+  ///   - version: what to fetch.
+  ///   - progress: is told now and then how many bytes the cache has.
+  /// - Throws: `FetchError`: `.cancelled`, `.changed`, `.disk` if the cache can't keep it, `.deadline`
+  ///   if nothing of it arrived for as long as a reader would wait.
+  func warm(
+    _ version: ObjectVersion,
+    progress: @escaping @Sendable (Int) -> Void
+  ) async throws(FetchError)
 }
 
 /// The bytes of one object version: some on disk, some on their way, the rest to be had on demand.

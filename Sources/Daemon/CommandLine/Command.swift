@@ -96,10 +96,9 @@ package struct Command: Sendable {
       agent, instance metadata); they are never given on the command line.
       """,
     options: storeOptions + [
-      .foreground, .readOnly, .cacheDirectory, .cacheSize, .memory, .metadataTTL, .deadline, .uid,
-      .gid, .umask, .fileMode, .directoryMode, .allowOther, .nonEmpty, .noPassthrough, .mountOption,
-      .partSize,
-      .parallel, .maxRetries, .limitRate,
+      .foreground, .readOnly, .cacheDirectory, .cacheSize, .memory, .metadataTTL, .deadline,
+      .offline, .uid, .gid, .umask, .fileMode, .directoryMode, .allowOther, .nonEmpty,
+      .noPassthrough, .mountOption, .partSize, .parallel, .maxRetries, .limitRate,
     ] + logOptions,
     examples: [
       ("dipper mount s3://data /mnt/data", "mount a bucket"),

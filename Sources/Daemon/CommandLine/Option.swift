@@ -129,6 +129,7 @@ package struct Option: Sendable {
       "how long an operation may wait for the store before it fails",
       default: "60"
     ),
+    Option(.offline, in: .mount, "show and read what the cache has; ask the store nothing"),
     Option(.uid, .identifier, in: .mount, "owner of all files", default: "the user who mounts"),
     Option(.gid, .identifier, in: .mount, "group of all files", default: "the group who mounts"),
     Option(.umask, .mode, in: .mount, "permission bits taken from files and directories"),

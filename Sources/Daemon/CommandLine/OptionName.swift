@@ -28,6 +28,7 @@ package enum OptionName: String, Hashable, Sendable, CaseIterable {
   case memory
   case metadataTTL = "metadata-ttl"
   case deadline
+  case offline
   case uid
   case gid
   case umask

@@ -44,12 +44,17 @@ struct MountParts: Sendable {
       log: log
     )
     let errors = ErrorRing()
-    let cache = try await open(settings, bucket, mountpoint, environment)
+    let offline = settings.isOffline ? OfflineStore(name: bucket.store.name) : nil
+    let store: any ObjectStore = offline ?? bucket.store
+    let cache = try await open(settings, bucket.location, store, mountpoint, environment)
+    if let offline {
+      offline.learn(await cache.knownObjects(under: ObjectKey(settings.url.key)))
+    }
     return MountParts(
       settings: settings,
       cache: cache,
       filesystem: MountedBucket(
-        store: bucket.store,
+        store: store,
         cache: cache,
         options: options(settings),
         time: time,
@@ -78,6 +83,7 @@ struct MountParts: Sendable {
         metrics: metrics,
         log: log
       )
+      guard !settings.isOffline else { return bucket }
       // A mistyped endpoint is told within seconds; what fails later may take until the deadline.
       try await bucket.probe(
         deadline: settings.deadline,
@@ -91,13 +97,14 @@ struct MountParts: Sendable {
 
   private static func open(
     _ settings: MountSettings,
-    _ bucket: Bucket,
+    _ location: String,
+    _ store: any ObjectStore,
     _ mountpoint: Mountpoint,
     _ environment: TransferEnvironment
   ) async throws(MountFailure) -> ObjectCache {
     var stated = ObjectCache.Settings(
       root: settings.cacheDirectory,
-      storeName: bucket.location,
+      storeName: location,
       holder: "mount of \(name(settings.url)) on \(mountpoint.path)",
       byteCountMax: settings.cacheSize
     )
@@ -108,7 +115,7 @@ struct MountParts: Sendable {
     var triesLeft = 15
     while true {
       do throws(CacheError) {
-        return try ObjectCache(stated, of: bucket.store, in: environment)
+        return try ObjectCache(stated, of: store, in: environment)
       } catch {
         guard case .held = error, triesLeft > 0 else { throw failure(error, settings) }
       }
@@ -143,6 +150,7 @@ struct MountParts: Sendable {
     options.retryCountMax = settings.retryCountMax
     // To the others the kernel would not listen.
     options.offersWholeFiles = settings.usesPassthrough && ProcessEnvironment.userID == 0
+    options.isOffline = settings.isOffline
     options.prefetch = PrefetchPolicy.Limits(
       partSize: settings.partSize,
       aheadMax: settings.partSize * settings.parallel,

@@ -26,6 +26,8 @@ package struct MountSettings: Sendable {
   package var metadataTTL: Duration = .seconds(10)
   /// How long an operation may wait for the store.
   package var deadline: Duration = .seconds(60)
+  /// True if the store is not to be asked: what the cache has is all there is.
+  package var isOffline = false
   /// The owner of everything.
   package var userID: UInt32
   /// The group of everything.
@@ -69,6 +71,7 @@ package struct MountSettings: Sendable {
     retryCountMax = invocation.number(.maxRetries)
     metadataTTL = invocation.duration(.metadataTTL) ?? metadataTTL
     deadline = invocation.duration(.deadline) ?? deadline
+    isOffline = invocation.has(.offline)
     userID = invocation.number(.uid).map { UInt32($0) } ?? ProcessEnvironment.userID
     groupID = invocation.number(.gid).map { UInt32($0) } ?? ProcessEnvironment.groupID
     umask = UInt16(invocation.number(.umask) ?? 0)

@@ -163,7 +163,7 @@ extension S3Answers {
       "the store refuses the request without a reason; expired credentials are a common one"
     case .invalidRequest: "the store refuses the request"
     case .unreachable: "the request didn't reach the store whole"
-    case .invalidAnswer, .untrusted, .timedOut, .sinkRefused, .cancelled:
+    case .invalidAnswer, .untrusted, .timedOut, .sinkRefused, .offline, .cancelled:
       "the answer is not in the store's protocol"
     }
   }

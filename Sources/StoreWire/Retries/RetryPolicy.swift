@@ -98,7 +98,7 @@ package struct RetryPolicy: Hashable, Sendable {
     case .notFound, .noSuchBucket, .noSuchUpload, .accessDenied, .badCredentials,
       .preconditionFailed, .alreadyExists, .archived, .rangeNotSatisfiable, .throttled,
       .untrusted, .wrongRegion, .unsupported, .conflict, .tooLarge, .invalidRequest,
-      .sinkRefused:
+      .sinkRefused, .offline:
       false
     }
   }
@@ -124,7 +124,7 @@ package struct RetryPolicy: Hashable, Sendable {
       return code == .badDigest || code == .contentHashMismatch ? .once : .none
     case .notFound, .noSuchBucket, .noSuchUpload, .accessDenied, .preconditionFailed,
       .alreadyExists, .archived, .rangeNotSatisfiable, .untrusted, .timedOut, .wrongRegion,
-      .unsupported, .tooLarge, .sinkRefused, .cancelled:
+      .unsupported, .tooLarge, .sinkRefused, .offline, .cancelled:
       return .none
     }
   }
