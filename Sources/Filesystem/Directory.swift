@@ -8,6 +8,8 @@ final class Directory: Sendable {
     var newest: DirectoryListing?
     /// The last that was completed, however old.
     var complete: DirectoryListing?
+    /// When somebody last wanted to know something.
+    var lastUsedAt = Instant(nanoseconds: .min)
   }
 
   /// The node it belongs to.
@@ -42,7 +44,11 @@ final class Directory: Sendable {
 
   /// What is believed at `now`, if listings live for `timeToLive`.
   func knowledge(at now: Instant, timeToLive: Duration) -> Knowledge {
-    guard let newest = state.withLock({ $0.newest }) else { return .none }
+    let newest = state.withLock { state in
+      state.lastUsedAt = now
+      return state.newest
+    }
+    guard let newest else { return .none }
     if let until = newest.believedUntil(timeToLive) {
       return until > now ? .believed(newest, until: until) : .none
     }
@@ -57,9 +63,11 @@ final class Directory: Sendable {
   func listing(
     at now: Instant,
     timeToLive: Duration,
-    fallbackSince oldest: Instant
+    fallbackSince oldest: Instant,
+    memory: ListingMemory
   ) -> (hold: DirectoryListing.Hold, isNew: Bool)? {
     state.withLock { state in
+      state.lastUsedAt = now
       if let newest = state.newest {
         let isBelieved = newest.believedUntil(timeToLive).map { $0 > now } ?? newest.isRunning
         if isBelieved, let hold = newest.hold() { return (hold, false) }
@@ -67,7 +75,12 @@ final class Directory: Sendable {
       let older = state.complete.flatMap { listing in
         listing.completedAt.map { $0 >= oldest } ?? false ? listing : nil
       }
-      let listing = DirectoryListing(prefix: prefix, startedAt: now, fallback: older)
+      let listing = DirectoryListing(
+        prefix: prefix,
+        startedAt: now,
+        fallback: older,
+        memory: memory
+      )
       state.newest = listing
       return listing.hold().map { ($0, true) }
     }
@@ -89,11 +102,21 @@ final class Directory: Sendable {
     state.withLock { $0.newest }?.expire()
   }
 
-  /// Forgets its listings, to make room; handles keep theirs.
-  func dropListings() {
-    state.withLock { state in
+  /// When somebody last wanted to know something of it.
+  var lastUsedAt: Instant { state.withLock { $0.lastUsedAt } }
+
+  /// Forgets its listings, to make room, unless somebody holds one.
+  ///
+  /// - Returns: false if they are in use.
+  func dropIdleListings() -> Bool {
+    // They go outside of the lock: what they give back is counted by others.
+    let dropped = state.withLock { state -> [DirectoryListing]? in
+      let listings = [state.newest, state.complete].compactMap { $0 }
+      guard listings.allSatisfy({ !$0.isHeld }) else { return nil }
       state.newest = nil
       state.complete = nil
+      return listings
     }
+    return dropped != nil
   }
 }

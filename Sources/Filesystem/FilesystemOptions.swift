@@ -27,7 +27,7 @@ package struct FilesystemOptions: Sendable {
   package var isOffline = false
   /// What bounds the guesses of reads.
   package var prefetch = PrefetchPolicy.Limits()
-  /// Bytes that listings kept for later may take together.
+  /// Bytes of the memory budget that all listings may take together.
   package var listingMemoryMax = 64 << 20
   /// Names known to be absent that are kept, at most.
   package var absentNameCountMax = 10_000

@@ -20,6 +20,8 @@ struct ListingContents: Sendable {
   private(set) var count = 0
   private var index = CompactIndex()
   private var directoryCount = 0
+  private var pagesByteCount = 0
+  /// At most one for each beginning of the last key, since all of them are that.
   private var heldBack: [ObjectMetadata] = []
 
   init(prefix: ObjectKey) {
@@ -28,8 +30,15 @@ struct ListingContents: Sendable {
 
   /// The bytes of memory that it takes.
   var byteCount: Int {
-    pages.reduce(index.byteCount) { $0 + $1.byteCount } + pages.capacity * 16
+    index.byteCount + pagesByteCount + pages.capacity * 16
+      + heldBack.count * Self.heldBackByteCount
   }
+
+  /// An object's metadata with its key and tag, roughly.
+  private static let heldBackByteCount = 512
+
+  /// The number of objects that wait for the listing to go on.
+  var heldBackCount: Int { heldBack.count }
 
   /// Adds a page of the store's listing and returns the keys of it that can't be shown.
   mutating func append(
@@ -37,6 +46,8 @@ struct ListingContents: Sendable {
     requestedAt: Instant,
     isLast: Bool
   ) -> [Rejection] {
+    // It tells nothing of how far the listing has come, so what is held back stays.
+    if page.objects.isEmpty, page.commonPrefixes.isEmpty, !isLast { return [] }
     var intake = Intake(prefix: prefix, requestedAt: requestedAt)
     for common in page.commonPrefixes { addDirectory(common, to: &intake) }
     let lastKey = isLast ? nil : max(page.objects.last?.key, page.commonPrefixes.last)
@@ -44,7 +55,7 @@ struct ListingContents: Sendable {
     heldBack = []
     for object in waiting {
       if let lastKey, mayBecomeShadowed(object.key, lastKey) {
-        heldBack.append(object)
+        if !heldBack.contains(where: { $0.key == object.key }) { heldBack.append(object) }
       } else {
         addObject(object, to: &intake)
       }
@@ -52,7 +63,9 @@ struct ListingContents: Sendable {
     if intake.builder.count > 0 {
       starts.append(count)
       count += intake.builder.count
-      pages.append(intake.builder.build())
+      let page = intake.builder.build()
+      pagesByteCount += page.byteCount
+      pages.append(page)
     }
     return intake.rejections
   }
@@ -123,7 +136,8 @@ extension ListingContents {
   /// Returns true if a directory of the object's name could still follow: in byte order `a/` comes
   /// behind `a`, `a-b` and `a.b`.
   private func mayBecomeShadowed(_ key: ObjectKey, _ lastKey: ObjectKey) -> Bool {
-    !key.isDirectoryMarker && key <= lastKey && lastKey < ObjectKey(key.bytes + [Self.slash])
+    guard !key.isDirectoryMarker, lastKey.hasPrefix(key) else { return false }
+    return lastKey.bytes.dropFirst(key.bytes.count).first.map { $0 < Self.slash } ?? true
   }
 
   private mutating func addDirectory(_ common: ObjectKey, to intake: inout Intake) {

@@ -41,7 +41,7 @@ package final class MountedBucket: FileOperations {
   /// Lookups and confirmations under way, by the key that was asked for.
   let lookups = FlightTable<ObjectKey, LookupOutcome>()
   let heads = FlightTable<ObjectKey, HeadOutcome>()
-  let keptListings = Lock(KeptListings())
+  let listingMemory: ListingMemory
   // Lock order: `tables` and the others here are never held together, nor while anything is called.
   let tables: Lock<Tables>
 
@@ -52,6 +52,7 @@ package final class MountedBucket: FileOperations {
     options: FilesystemOptions,
     time: any TimeSource = SystemClock(),
     timers: Timers,
+    memory: MemoryBudget = MemoryBudget(limit: .max),
     errors: ErrorRing = ErrorRing(),
     log: Log = Log()
   ) {
@@ -65,6 +66,7 @@ package final class MountedBucket: FileOperations {
       patience: options.deadline,
       prefetch: options.prefetch
     )
+    listingMemory = ListingMemory(limit: options.listingMemoryMax, budget: memory)
     reporter = FailureReporter(log: log, errors: errors, time: time)
     queries = StoreQueries(store: store, time: time, options: options)
     mountedAt = time.wallTime.wholeSecond
@@ -89,7 +91,7 @@ package final class MountedBucket: FileOperations {
 
   /// What the file system holds now.
   package var snapshot: Snapshot {
-    let listingByteCount = keptListings.withLock { $0.byteCount }
+    let listingByteCount = listingMemory.usedByteCount
     return tables.withLock { tables in
       Snapshot(
         nodeCount: tables.inodes.count,

@@ -27,11 +27,9 @@ struct MountParts: Sendable {
     let bucket = try await reach(settings, metrics: metrics, log: log)
     let time = SystemClock()
     let timers = Timers(time: time)
+    let budget = MemoryBudget(limit: settings.memory)
     let environment = TransferEnvironment(
-      scheduler: FetchScheduler(
-        parallel: settings.parallel,
-        budget: MemoryBudget(limit: settings.memory)
-      ),
+      scheduler: FetchScheduler(parallel: settings.parallel, budget: budget),
       timers: timers,
       time: time,
       metrics: metrics,
@@ -48,6 +46,7 @@ struct MountParts: Sendable {
         options: options(settings),
         time: time,
         timers: timers,
+        memory: budget,
         errors: errors,
         log: log
       ),
@@ -120,6 +119,8 @@ struct MountParts: Sendable {
     options.umask = settings.umask
     options.metadataTTL = settings.metadataTTL
     options.deadline = settings.deadline
+    // The other half is left to transfers.
+    options.listingMemoryMax = settings.memory / 2
     options.prefetch = PrefetchPolicy.Limits(
       partSize: settings.partSize,
       aheadMax: settings.partSize * settings.parallel,
