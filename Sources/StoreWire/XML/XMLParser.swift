@@ -163,6 +163,7 @@ private struct XMLEvents {
       guard depth > XMLDocument.fieldDepth else {
         return fail("one of its texts is longer than \(XMLParser.textSizeMax) bytes")
       }
+      if !isCut { text.append(contentsOf: bytes.prefix(XMLParser.textSizeMax - text.count)) }
       isCut = true
       return
     }
