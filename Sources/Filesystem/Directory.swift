@@ -8,6 +8,8 @@ final class Directory: Sendable {
     var newest: DirectoryListing?
     /// The last that was completed, however old.
     var complete: DirectoryListing?
+    /// What is known elsewhere may be as out of date as what was known here.
+    var isExpired = false
     /// When somebody last wanted to know something.
     var lastUsedAt = Instant(nanoseconds: .min)
   }
@@ -59,18 +61,18 @@ final class Directory: Sendable {
   var lastComplete: DirectoryListing? { state.withLock { $0.complete } }
 
   /// Returns a hold on the listing that is believed or being filled, or else on a new one that the
-  /// caller must start.
+  /// caller must start: with its own questions, if what was known before was found to be wrong.
   func listing(
     at now: Instant,
     timeToLive: Duration,
     fallbackSince oldest: Instant,
     memory: ListingMemory
-  ) -> (hold: DirectoryListing.Hold, isNew: Bool)? {
+  ) -> (hold: DirectoryListing.Hold, isNew: Bool, mustAsk: Bool)? {
     state.withLock { state in
       state.lastUsedAt = now
       if let newest = state.newest {
         let isBelieved = newest.believedUntil(timeToLive).map { $0 > now } ?? newest.isRunning
-        if isBelieved, let hold = newest.hold() { return (hold, false) }
+        if isBelieved, let hold = newest.hold() { return (hold, false, false) }
       }
       let older = state.complete.flatMap { listing in
         listing.completedAt.map { $0 >= oldest } ?? false ? listing : nil
@@ -82,7 +84,8 @@ final class Directory: Sendable {
         memory: memory
       )
       state.newest = listing
-      return listing.hold().map { ($0, true) }
+      defer { state.isExpired = false }
+      return listing.hold().map { ($0, true, state.isExpired) }
     }
   }
 
@@ -99,8 +102,15 @@ final class Directory: Sendable {
 
   /// What it knows is known to be out of date.
   func expire() {
-    state.withLock { $0.newest }?.expire()
+    let newest = state.withLock { state in
+      state.isExpired = true
+      return state.newest
+    }
+    newest?.expire()
   }
+
+  /// The listing that is being filled, or the last that was, believed or not.
+  var newest: DirectoryListing? { state.withLock { $0.newest } }
 
   /// When somebody last wanted to know something of it.
   var lastUsedAt: Instant { state.withLock { $0.lastUsedAt } }

@@ -35,6 +35,7 @@ final class DirectoryListing: Sendable {
 
   private struct State {
     var contents: ListingContents
+    var startedAt: Instant
     var status = Status.running
     var isExpired = false
     var fallback: DirectoryListing?
@@ -69,8 +70,6 @@ final class DirectoryListing: Sendable {
 
   /// The directory's prefix.
   let prefix: ObjectKey
-  /// When it began: what changed later may not be in it.
-  let startedAt: Instant
   private let memory: ListingMemory
   private let state: Lock<State>
 
@@ -82,12 +81,20 @@ final class DirectoryListing: Sendable {
     memory: ListingMemory
   ) {
     self.prefix = prefix
-    self.startedAt = startedAt
     self.memory = memory
-    state = Lock(State(contents: ListingContents(prefix: prefix), fallback: fallback))
+    state = Lock(
+      State(
+        contents: ListingContents(prefix: prefix),
+        startedAt: startedAt,
+        fallback: fallback
+      )
+    )
   }
 
   deinit { memory.giveBack(state.withLock { $0.countedByteCount }) }
+
+  /// When it began: what changed later may not be in it.
+  var startedAt: Instant { state.withLock { $0.startedAt } }
 
   /// Where it stands.
   var status: Status { state.withLock { $0.status } }
@@ -127,6 +134,11 @@ final class DirectoryListing: Sendable {
   /// The child that a name means, if it has arrived.
   func entry(for child: NameCodec.Child) -> Entry? {
     state.withLock { $0.contents.entry(for: child) }
+  }
+
+  /// A directory's place among the directories, if it has arrived.
+  func directoryRank(of component: ArraySlice<UInt8>) -> Int? {
+    state.withLock { $0.contents.directoryRank(of: component) }
   }
 
   /// The row of the same child as `entry`.
@@ -207,14 +219,45 @@ extension DirectoryListing {
     func listingRejected(moreCount: Int)
   }
 
-  /// Begins to fill it; call once.
-  func start(_ queries: StoreQueries, observer: any Observer) {
-    let task = startControlTask { [self] in await fill(queries, observer) }
+  /// Begins to fill it, from `source` if that knows all of it already; call once.
+  func start(
+    _ queries: StoreQueries,
+    observer: any Observer,
+    source: (@Sendable () async -> FlatPart?)? = nil
+  ) {
+    let task = startControlTask { [self] in
+      if let part = await source?() {
+        take(part, observer)
+      } else {
+        await fill(queries, observer)
+      }
+    }
     let isUnwanted = state.withLock { state in
       if state.isRunning { state.task = task }
       return state.isAbandoned
     }
     if isUnwanted { task.cancel() }
+  }
+
+  /// Is what a flat listing said of the directory.
+  private func take(_ part: FlatPart, _ observer: any Observer) {
+    replaceContents(part.contents, startedAt: part.startedAt)
+    var course = ListingCourse()
+    for rejection in part.rejections where course.tells() { observer.listingRejected(rejection) }
+    if course.untoldCount > 0 { observer.listingRejected(moreCount: course.untoldCount) }
+    end(.complete(at: part.completedAt), observer)
+  }
+
+  private func replaceContents(_ contents: ListingContents, startedAt: Instant) {
+    let byteCount = contents.byteCount
+    let grown = state.withLock { state in
+      state.contents = contents
+      state.startedAt = startedAt
+      defer { state.countedByteCount = byteCount }
+      return byteCount - state.countedByteCount
+    }
+    // Shared with whoever had it, and its own from then on.
+    _ = memory.grew(by: grown, to: 0)
   }
 
   private func fill(_ queries: StoreQueries, _ observer: any Observer) async {
@@ -292,14 +335,7 @@ extension DirectoryListing {
     if error.isOutage, isFirstPage, let fallback = state.withLock({ $0.fallback }) {
       let (contents, status) = fallback.state.withLock { ($0.contents, $0.status) }
       if case .complete = status {
-        let grown = state.withLock { state in
-          state.contents = contents
-          let byteCount = contents.byteCount
-          defer { state.countedByteCount = byteCount }
-          return byteCount - state.countedByteCount
-        }
-        // Shared with the older one while that is kept, and its own from then on.
-        _ = memory.grew(by: grown, to: 0)
+        replaceContents(contents, startedAt: startedAt)
         observer.listingFellBack(self, because: error)
         end(status, didFallBack: true, observer)
         return

@@ -16,6 +16,8 @@ struct ListingContents: Sendable {
   private var pages: [ListingPage] = []
   /// The position of each page's first row.
   private var starts: [Int] = []
+  /// The number of directories before each page.
+  private var directoryStarts: [Int] = []
   /// The number of rows.
   private(set) var count = 0
   private var index = CompactIndex()
@@ -30,7 +32,7 @@ struct ListingContents: Sendable {
 
   /// The bytes of memory that it takes.
   var byteCount: Int {
-    index.byteCount + pagesByteCount + pages.capacity * 16
+    index.byteCount + pagesByteCount + pages.capacity * 24
       + heldBack.count * Self.heldBackByteCount
   }
 
@@ -49,6 +51,7 @@ struct ListingContents: Sendable {
     // It tells nothing of how far the listing has come, so what is held back stays.
     if page.objects.isEmpty, page.commonPrefixes.isEmpty, !isLast { return [] }
     var intake = Intake(prefix: prefix, requestedAt: requestedAt)
+    let directoryStart = directoryCount
     for common in page.commonPrefixes { addDirectory(common, to: &intake) }
     let lastKey = isLast ? nil : max(page.objects.last?.key, page.commonPrefixes.last)
     let waiting = heldBack + page.objects
@@ -62,6 +65,7 @@ struct ListingContents: Sendable {
     }
     if intake.builder.count > 0 {
       starts.append(count)
+      directoryStarts.append(directoryStart)
       count += intake.builder.count
       let page = intake.builder.build()
       pagesByteCount += page.byteCount
@@ -73,20 +77,38 @@ struct ListingContents: Sendable {
   /// The row at a position.
   func entry(at position: Int) -> Entry? {
     guard position >= 0, position < count else { return nil }
+    let page = pageIndex(of: position)
+    return Entry(page: pages[page], row: UInt32(position - starts[page]))
+  }
+
+  /// A directory's place among the directories, 0 for the first, by the order of their arrival.
+  func directoryRank(of component: ArraySlice<UInt8>) -> Int? {
+    position(of: component, .directory).map { position in
+      let page = pageIndex(of: position)
+      // A page's directories come before its files.
+      return directoryStarts[page] + position - starts[page]
+    }
+  }
+
+  private func pageIndex(of position: Int) -> Int {
     var low = 0
     var high = starts.count
     while low + 1 < high {
       let middle = (low + high) / 2
       if starts[middle] <= position { low = middle } else { high = middle }
     }
-    return Entry(page: pages[low], row: UInt32(position - starts[low]))
+    return low
   }
 
   /// The child with this component and kind.
   func entry(_ component: ArraySlice<UInt8>, _ kind: FileKind) -> Entry? {
+    position(of: component, kind).flatMap { entry(at: $0) }
+  }
+
+  private func position(of component: ArraySlice<UInt8>, _ kind: FileKind) -> Int? {
     if kind == .directory, directoryCount == 0 { return nil }
     return index.first(tag: Entry.tag(component, kind)) { isRow(Int($0), component, kind) }
-      .flatMap { entry(at: Int($0)) }
+      .map { Int($0) }
   }
 
   private func isRow(_ position: Int, _ component: ArraySlice<UInt8>, _ kind: FileKind) -> Bool {

@@ -23,7 +23,8 @@ extension MountedBucket {
     guard let listing else { return nil }
     if listing.isNew {
       let observer = ListingObserver(directory: directory, bucket: self)
-      listing.hold.listing.start(queries, observer: observer)
+      let source = listing.mustAsk ? nil : flatSource(for: directory, at: now)
+      listing.hold.listing.start(queries, observer: observer, source: source)
     }
     return listing.hold
   }
@@ -52,7 +53,10 @@ extension MountedBucket {
     let isComplete = listing.completedAt != nil
     directory.listingEnded(listing, isComplete: isComplete)
     guard isComplete else { return }
-    if !didFallBack { reconcile(directory, with: listing) }
+    if !didFallBack {
+      reconcile(directory, with: listing)
+      noteStep(to: directory, entryCount: listing.count)
+    }
     listingMemory.keep(directory)
   }
 

@@ -42,6 +42,7 @@ package final class MountedBucket: FileOperations {
   let lookups = FlightTable<ObjectKey, LookupOutcome>()
   let heads = FlightTable<ObjectKey, HeadOutcome>()
   let listingMemory: ListingMemory
+  let walks = Lock(WalkTable())
   // Lock order: `tables` and the others here are never held together, nor while anything is called.
   let tables: Lock<Tables>
 
@@ -110,6 +111,8 @@ package final class MountedBucket: FileOperations {
       tables.outageUntil = Instant(nanoseconds: .min)
       return tables.inodes.enteredDirectories
     }
+    // What lies ready in flat listings is as old.
+    walks.withLock { $0 = WalkTable() }
     for directory in directories { directory.expire() }
   }
 

@@ -36,14 +36,20 @@ struct StoreQueries: Sendable {
     }
   }
 
-  /// Asks for a page of a directory's listing.
+  /// Asks for a page of a directory's listing, or of everything below it.
   func page(
     of prefix: ObjectKey,
     token: String?,
+    isDelimited: Bool = true,
     hasFallback: Bool
   ) async -> Result<ListPage, StoreError> {
     await patiently(hasFallback: hasFallback) { context in
-      await list(ListRequest(prefix: prefix, isDelimited: true, continuationToken: token), context)
+      let request = ListRequest(
+        prefix: prefix,
+        isDelimited: isDelimited,
+        continuationToken: token
+      )
+      return await list(request, context)
     }
   }
 
