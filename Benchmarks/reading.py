@@ -259,32 +259,74 @@ def random_reads(stage):
     proxy.close()
 
 
-def listing(stage):
+def fill(bucket, keys):
+    """Puts a byte at each key, many at a time."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(16) as pool:
-        list(pool.map(lambda i: stage.bucket.put("d/f%05d" % i, b"x"), range(10000)))
-    for _ in range(stage.options.rounds):
+        for _ in pool.map(lambda key: bucket.put(key, b"x"), keys):
+            pass
+
+
+def resident(mount):
+    return mount.status()["memory"]["resident_bytes"]
+
+
+def listing(stage):
+    count = stage.options.keys
+    fill(stage.bucket, ["d/f%06d" % i for i in range(count)])
+    for number in range(stage.options.rounds + 1):
         begin = time.monotonic()
-        pages = list(stage.bucket.s3.get_paginator("list_objects_v2").paginate(Bucket=stage.bucket.name, Prefix="d/", Delimiter="/"))
+        pages = bare_pages(stage)
         bare = time.monotonic() - begin
-        mount = stage.mount(options=["--metadata-ttl", "60"])
+        mount = stage.mount(options=["--metadata-ttl", "600"])
+        os.stat(mount / "d")
+        before = resident(mount)
         cold_seconds = timed(["ls", "-l", mount / "d"])
+        requests = mount.status()["counters"]["requests"]
+        after = resident(mount)
         warm_seconds = timed(["ls", "-l", mount / "d"])
-        status = mount.status()
+        names_seconds = timed(["ls", "-U", mount / "d"])
         mount.stop()
-        print(json.dumps({"benchmark": "list", "keys": 10000, "pages": len(pages), "bare_seconds": round(bare, 3),
-                          "cold_seconds": round(cold_seconds, 3), "warm_seconds": round(warm_seconds, 3),
-                          "requests": status["counters"]["requests"],
-                          "resident_mib": round(status["memory"]["resident_bytes"] / MIB, 1)}))
+        if number:  # the first round warms the server
+            print(json.dumps({"benchmark": "list", "keys": count, "pages": pages, "bare_seconds": round(bare, 3),
+                              "cold_seconds": round(cold_seconds, 3), "cold_to_bare": round(cold_seconds / bare, 2),
+                              "warm_seconds": round(warm_seconds, 3), "warm_names_seconds": round(names_seconds, 3),
+                              "requests": requests, "resident_bytes_per_key": round((after - before) / count),
+                              "resident_mib": round(after / MIB, 1), "load": os.getloadavg()[0]}), flush=True)
+
+
+def bare_pages(stage):
+    """Lists `d/` page by page with boto3; returns the number of pages."""
+    paginator = stage.bucket.s3.get_paginator("list_objects_v2")
+    return sum(1 for _ in paginator.paginate(Bucket=stage.bucket.name, Prefix="d/", Delimiter="/"))
+
+
+def finding(stage):
+    fill(stage.bucket, ["t/d%03d/f%02d" % (d, f) for d in range(500) for f in range(20)])
+    for number in range(stage.options.rounds + 1):
+        mount = stage.mount(options=["--metadata-ttl", "600"])
+        os.stat(mount / "t")
+        before = mount.status()["counters"]["requests"]
+        cold_seconds = timed(["find", mount / "t", "-type", "f"])
+        after = mount.status()["counters"]["requests"]
+        warm_seconds = timed(["find", mount / "t", "-type", "f"])
+        found = run(["find", mount / "t", "-type", "f"]).stdout.count("\n")
+        mount.stop()
+        if number:
+            print(json.dumps({"benchmark": "find", "directories": 500, "found": found,
+                              "cold_seconds": round(cold_seconds, 3), "warm_seconds": round(warm_seconds, 3),
+                              "requests_before": before, "requests": after, "load": os.getloadavg()[0]}), flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    works = {"cold": cold, "warm": warm, "kill": kill, "random": random_reads, "list": listing}
+    works = {"cold": cold, "warm": warm, "kill": kill, "random": random_reads, "list": listing,
+             "find": finding}
     parser.add_argument("work", choices=works)
     parser.add_argument("--size", default="1G")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--keys", type=int, default=10000)
     parser.add_argument("--streams", type=int, default=8)
     parser.add_argument("--server", default="seaweedfs")
     parser.add_argument("--directory", help="where mounts and caches go; /dev/shm takes the disk out of the figures")

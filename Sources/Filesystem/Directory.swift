@@ -8,6 +8,10 @@ final class Directory: Sendable {
     var newest: DirectoryListing?
     /// The last that was completed, however old.
     var complete: DirectoryListing?
+    /// What is known elsewhere may be as out of date as what was known here.
+    var isExpired = false
+    /// When somebody last wanted to know something.
+    var lastUsedAt = Instant(nanoseconds: .min)
   }
 
   /// The node it belongs to.
@@ -45,7 +49,11 @@ final class Directory: Sendable {
 
   /// What is believed at `now`, if listings live for `timeToLive`.
   func knowledge(at now: Instant, timeToLive: Duration) -> Knowledge {
-    guard let newest = state.withLock({ $0.newest }) else { return .none }
+    let newest = state.withLock { state in
+      state.lastUsedAt = now
+      return state.newest
+    }
+    guard let newest else { return .none }
     if let until = newest.believedUntil(timeToLive) {
       return until > now ? .believed(newest, until: until) : .none
     }
@@ -56,23 +64,31 @@ final class Directory: Sendable {
   var lastComplete: DirectoryListing? { state.withLock { $0.complete } }
 
   /// Returns a hold on the listing that is believed or being filled, or else on a new one that the
-  /// caller must start.
+  /// caller must start: with its own questions, if what was known before was found to be wrong.
   func listing(
     at now: Instant,
     timeToLive: Duration,
-    fallbackSince oldest: Instant
-  ) -> (hold: DirectoryListing.Hold, isNew: Bool)? {
+    fallbackSince oldest: Instant,
+    memory: ListingMemory
+  ) -> (hold: DirectoryListing.Hold, isNew: Bool, mustAsk: Bool)? {
     state.withLock { state in
+      state.lastUsedAt = now
       if let newest = state.newest {
         let isBelieved = newest.believedUntil(timeToLive).map { $0 > now } ?? newest.isRunning
-        if isBelieved, let hold = newest.hold() { return (hold, false) }
+        if isBelieved, let hold = newest.hold() { return (hold, false, false) }
       }
       let older = state.complete.flatMap { listing in
         listing.completedAt.map { $0 >= oldest } ?? false ? listing : nil
       }
-      let listing = DirectoryListing(prefix: prefix, startedAt: now, fallback: older)
+      let listing = DirectoryListing(
+        prefix: prefix,
+        startedAt: now,
+        fallback: older,
+        memory: memory
+      )
       state.newest = listing
-      return listing.hold().map { ($0, true) }
+      defer { state.isExpired = false }
+      return listing.hold().map { ($0, true, state.isExpired) }
     }
   }
 
@@ -89,14 +105,31 @@ final class Directory: Sendable {
 
   /// What it knows is known to be out of date.
   func expire() {
-    state.withLock { $0.newest }?.expire()
+    let newest = state.withLock { state in
+      state.isExpired = true
+      return state.newest
+    }
+    newest?.expire()
   }
 
-  /// Forgets its listings, to make room; handles keep theirs.
-  func dropListings() {
-    state.withLock { state in
+  /// The listing that is being filled, or the last that was, believed or not.
+  var newest: DirectoryListing? { state.withLock { $0.newest } }
+
+  /// When somebody last wanted to know something of it.
+  var lastUsedAt: Instant { state.withLock { $0.lastUsedAt } }
+
+  /// Forgets its listings, to make room, unless somebody holds one.
+  ///
+  /// - Returns: false if they are in use.
+  func dropIdleListings() -> Bool {
+    // They go outside of the lock: what they give back is counted by others.
+    let dropped = state.withLock { state -> [DirectoryListing]? in
+      let listings = [state.newest, state.complete].compactMap { $0 }
+      guard listings.allSatisfy({ !$0.isHeld }) else { return nil }
       state.newest = nil
       state.complete = nil
+      return listings
     }
+    return dropped != nil
   }
 }

@@ -35,9 +35,12 @@ final class DirectoryListing: Sendable {
 
   private struct State {
     var contents: ListingContents
+    var startedAt: Instant
     var status = Status.running
     var isExpired = false
     var fallback: DirectoryListing?
+    /// The bytes that `memory` knows of.
+    var countedByteCount = 0
     var holdCount = 0
     /// The last hold went before the end: nobody may take it up again.
     var isAbandoned = false
@@ -67,16 +70,31 @@ final class DirectoryListing: Sendable {
 
   /// The directory's prefix.
   let prefix: ObjectKey
-  /// When it began: what changed later may not be in it.
-  let startedAt: Instant
+  private let memory: ListingMemory
   private let state: Lock<State>
 
   /// Creates a listing that hasn't begun; `fallback` is an older one, used if the store can't be reached.
-  init(prefix: ObjectKey, startedAt: Instant, fallback: DirectoryListing?) {
+  init(
+    prefix: ObjectKey,
+    startedAt: Instant,
+    fallback: DirectoryListing?,
+    memory: ListingMemory
+  ) {
     self.prefix = prefix
-    self.startedAt = startedAt
-    state = Lock(State(contents: ListingContents(prefix: prefix), fallback: fallback))
+    self.memory = memory
+    state = Lock(
+      State(
+        contents: ListingContents(prefix: prefix),
+        startedAt: startedAt,
+        fallback: fallback
+      )
+    )
   }
+
+  deinit { memory.giveBack(state.withLock { $0.countedByteCount }) }
+
+  /// When it began: what changed later may not be in it.
+  var startedAt: Instant { state.withLock { $0.startedAt } }
 
   /// Where it stands.
   var status: Status { state.withLock { $0.status } }
@@ -86,9 +104,6 @@ final class DirectoryListing: Sendable {
 
   /// The number of rows so far.
   var count: Int { state.withLock { $0.contents.count } }
-
-  /// The bytes of memory that it takes.
-  var byteCount: Int { state.withLock { $0.contents.byteCount } }
 
   /// When it was completed; nil before.
   var completedAt: Instant? {
@@ -121,10 +136,18 @@ final class DirectoryListing: Sendable {
     state.withLock { $0.contents.entry(for: child) }
   }
 
+  /// A directory's place among the directories, if it has arrived.
+  func directoryRank(of component: ArraySlice<UInt8>) -> Int? {
+    state.withLock { $0.contents.directoryRank(of: component) }
+  }
+
   /// The row of the same child as `entry`.
   func entry(matching entry: Entry) -> Entry? {
     state.withLock { $0.contents.entry(entry.component, entry.kind) }
   }
+
+  /// True if somebody reads it or waits for it.
+  var isHeld: Bool { state.withLock { $0.holdCount > 0 } }
 
   /// Keeps it from being cancelled; nil if it has been, or has failed.
   func hold() -> Hold? {
@@ -192,11 +215,23 @@ extension DirectoryListing {
     func listingFellBack(_ listing: DirectoryListing, because error: StoreError)
     /// A key can't be shown.
     func listingRejected(_ rejection: ListingContents.Rejection)
+    /// So many more can't, beyond those that were told one by one.
+    func listingRejected(moreCount: Int)
   }
 
-  /// Begins to fill it; call once.
-  func start(_ queries: StoreQueries, observer: any Observer) {
-    let task = startControlTask { [self] in await fill(queries, observer) }
+  /// Begins to fill it, from `source` if that knows all of it already; call once.
+  func start(
+    _ queries: StoreQueries,
+    observer: any Observer,
+    source: (@Sendable () async -> FlatPart?)? = nil
+  ) {
+    let task = startControlTask { [self] in
+      if let part = await source?() {
+        take(part, observer)
+      } else {
+        await fill(queries, observer)
+      }
+    }
     let isUnwanted = state.withLock { state in
       if state.isRunning { state.task = task }
       return state.isAbandoned
@@ -204,11 +239,31 @@ extension DirectoryListing {
     if isUnwanted { task.cancel() }
   }
 
+  /// Is what a flat listing said of the directory.
+  private func take(_ part: FlatPart, _ observer: any Observer) {
+    replaceContents(part.contents, startedAt: part.startedAt)
+    var course = ListingCourse()
+    for rejection in part.rejections where course.tells() { observer.listingRejected(rejection) }
+    if course.untoldCount > 0 { observer.listingRejected(moreCount: course.untoldCount) }
+    end(.complete(at: part.completedAt), observer)
+  }
+
+  private func replaceContents(_ contents: ListingContents, startedAt: Instant) {
+    let byteCount = contents.byteCount
+    let grown = state.withLock { state in
+      state.contents = contents
+      state.startedAt = startedAt
+      defer { state.countedByteCount = byteCount }
+      return byteCount - state.countedByteCount
+    }
+    // Shared with whoever had it, and its own from then on.
+    _ = memory.grew(by: grown, to: 0)
+  }
+
   private func fill(_ queries: StoreQueries, _ observer: any Observer) async {
     let hasFallback = state.withLock { $0.fallback != nil }
+    var course = ListingCourse()
     var token: String?
-    var seenTokens: Set<String> = []
-    var emptyPageCount = 0
     repeat {
       let requestedAt = queries.time.now
       let answer = await queries.page(
@@ -221,36 +276,55 @@ extension DirectoryListing {
         end(afterFailure: error, isFirstPage: token == nil, observer)
         return
       case .success(let page):
-        let isEmpty = page.objects.isEmpty && page.commonPrefixes.isEmpty
-        emptyPageCount = isEmpty ? emptyPageCount + 1 : 0
+        let (isNews, hasRoom) = take(page, requestedAt, &course, observer)
         token = page.nextToken
-        if let token, !seenTokens.insert(token).inserted || emptyPageCount > Self.emptyPageCountMax
-        {
+        guard course.goesOn(withToken: token, isNews: isNews) else {
           let message = "the store's listing of \"\(prefix)\" goes round in circles"
           end(.failed(FileError(.inputOutput, message)), observer)
           return
         }
-        take(page, requestedAt, isLast: token == nil, observer)
+        guard hasRoom || token == nil else {
+          end(.failed(tooLarge), observer)
+          return
+        }
       }
     } while token != nil
+    if course.untoldCount > 0 { observer.listingRejected(moreCount: course.untoldCount) }
     end(.complete(at: queries.time.now), observer)
   }
 
-  /// A store that answers this often with nothing but "more follows" never ends.
-  private static let emptyPageCountMax = 1000
+  private var tooLarge: FileError {
+    FileError(
+      .noMemory,
+      """
+      the directory of "\(prefix)" has more than \(count) names, which don't fit into the \
+      \(memory.limit >> 20) MiB that listings may take, half of --memory
+      """
+    )
+  }
 
+  /// Adds a page.
+  ///
+  /// - Returns: whether it had anything new, and whether there is room for more.
   private func take(
     _ page: ListPage,
     _ requestedAt: Instant,
-    isLast: Bool,
+    _ course: inout ListingCourse,
     _ observer: any Observer
-  ) {
-    let (rejections, served) = state.withLock { state in
+  ) -> (isNews: Bool, hasRoom: Bool) {
+    let before = state.withLock { ($0.contents.count, $0.contents.heldBackCount) }
+    let (rejections, after, grown, byteCount) = state.withLock { state in
+      let isLast = page.nextToken == nil
       let rejections = state.contents.append(page, requestedAt: requestedAt, isLast: isLast)
-      return (rejections, state.takeServed())
+      let byteCount = state.contents.byteCount
+      let grown = byteCount - state.countedByteCount
+      state.countedByteCount = byteCount
+      return (rejections, (state.contents.count, state.contents.heldBackCount), grown, byteCount)
     }
-    for rejection in rejections { observer.listingRejected(rejection) }
-    for waiter in served { waiter.action() }
+    let hasRoom = memory.grew(by: grown, to: byteCount)
+    for rejection in rejections where course.tells() { observer.listingRejected(rejection) }
+    for waiter in state.withLock({ $0.takeServed() }) { waiter.action() }
+    return (after.0 > before.0 || after.1 > before.1, hasRoom)
   }
 
   private func end(
@@ -261,7 +335,7 @@ extension DirectoryListing {
     if error.isOutage, isFirstPage, let fallback = state.withLock({ $0.fallback }) {
       let (contents, status) = fallback.state.withLock { ($0.contents, $0.status) }
       if case .complete = status {
-        state.withLock { $0.contents = contents }
+        replaceContents(contents, startedAt: startedAt)
         observer.listingFellBack(self, because: error)
         end(status, didFallBack: true, observer)
         return

@@ -31,7 +31,7 @@ package struct FilesystemOptions: Sendable {
   package var prefetch = PrefetchPolicy.Limits()
   /// Files that are wholly in the cache are offered to the kernel to read by itself.
   package var offersWholeFiles = false
-  /// Bytes that listings kept for later may take together.
+  /// Bytes of the memory budget that all listings may take together.
   package var listingMemoryMax = 64 << 20
   /// Names known to be absent that are kept, at most.
   package var absentNameCountMax = 10_000

@@ -18,10 +18,14 @@ struct ListingContents: Sendable {
   private var pages: [ListingPage] = []
   /// The position of each page's first row.
   private var starts: [Int] = []
+  /// The number of directories before each page.
+  private var directoryStarts: [Int] = []
   /// The number of rows.
   private(set) var count = 0
   private var index = CompactIndex()
   private var directoryCount = 0
+  private var pagesByteCount = 0
+  /// At most one for each beginning of the last key, since all of them are that.
   private var heldBack: [ObjectMetadata] = []
 
   init(prefix: ObjectKey) {
@@ -30,8 +34,15 @@ struct ListingContents: Sendable {
 
   /// The bytes of memory that it takes.
   var byteCount: Int {
-    pages.reduce(index.byteCount) { $0 + $1.byteCount } + pages.capacity * 16
+    index.byteCount + pagesByteCount + pages.capacity * 24
+      + heldBack.count * Self.heldBackByteCount
   }
+
+  /// An object's metadata with its key and tag, roughly.
+  private static let heldBackByteCount = 512
+
+  /// The number of objects that wait for the listing to go on.
+  var heldBackCount: Int { heldBack.count }
 
   /// Adds a page of the store's listing and returns the keys of it that can't be shown.
   mutating func append(
@@ -39,22 +50,28 @@ struct ListingContents: Sendable {
     requestedAt: Instant,
     isLast: Bool
   ) -> [Rejection] {
+    // It tells nothing of how far the listing has come, so what is held back stays.
+    if page.objects.isEmpty, page.commonPrefixes.isEmpty, !isLast { return [] }
     var intake = Intake(prefix: prefix, requestedAt: requestedAt)
+    let directoryStart = directoryCount
     for common in page.commonPrefixes { addDirectory(common, to: &intake) }
     let lastKey = isLast ? nil : max(page.objects.last?.key, page.commonPrefixes.last)
     let waiting = heldBack + page.objects
     heldBack = []
     for object in waiting {
       if let lastKey, mayBecomeShadowed(object.key, lastKey) {
-        heldBack.append(object)
+        if !heldBack.contains(where: { $0.key == object.key }) { heldBack.append(object) }
       } else {
         addObject(object, to: &intake)
       }
     }
     if intake.builder.count > 0 {
       starts.append(count)
+      directoryStarts.append(directoryStart)
       count += intake.builder.count
-      pages.append(intake.builder.build())
+      let page = intake.builder.build()
+      pagesByteCount += page.byteCount
+      pages.append(page)
     }
     return intake.rejections
   }
@@ -62,20 +79,38 @@ struct ListingContents: Sendable {
   /// The row at a position.
   func entry(at position: Int) -> Entry? {
     guard position >= 0, position < count else { return nil }
+    let page = pageIndex(of: position)
+    return Entry(page: pages[page], row: UInt32(position - starts[page]))
+  }
+
+  /// A directory's place among the directories, 0 for the first, by the order of their arrival.
+  func directoryRank(of component: ArraySlice<UInt8>) -> Int? {
+    position(of: component, .directory).map { position in
+      let page = pageIndex(of: position)
+      // A page's directories come before its files.
+      return directoryStarts[page] + position - starts[page]
+    }
+  }
+
+  private func pageIndex(of position: Int) -> Int {
     var low = 0
     var high = starts.count
     while low + 1 < high {
       let middle = (low + high) / 2
       if starts[middle] <= position { low = middle } else { high = middle }
     }
-    return Entry(page: pages[low], row: UInt32(position - starts[low]))
+    return low
   }
 
   /// The child with this component and kind.
   func entry(_ component: ArraySlice<UInt8>, _ kind: FileKind) -> Entry? {
+    position(of: component, kind).flatMap { entry(at: $0) }
+  }
+
+  private func position(of component: ArraySlice<UInt8>, _ kind: FileKind) -> Int? {
     if kind == .directory, directoryCount == 0 { return nil }
     return index.first(tag: Entry.tag(component, kind)) { isRow(Int($0), component, kind) }
-      .flatMap { entry(at: Int($0)) }
+      .map { Int($0) }
   }
 
   private func isRow(_ position: Int, _ component: ArraySlice<UInt8>, _ kind: FileKind) -> Bool {
@@ -134,7 +169,8 @@ extension ListingContents {
   /// Returns true if a directory of the object's name could still follow: in byte order `a/` comes
   /// behind `a`, `a-b` and `a.b`.
   private func mayBecomeShadowed(_ key: ObjectKey, _ lastKey: ObjectKey) -> Bool {
-    !key.isDirectoryMarker && key <= lastKey && lastKey < ObjectKey(key.bytes + [Self.slash])
+    guard !key.isDirectoryMarker, lastKey.hasPrefix(key) else { return false }
+    return lastKey.bytes.dropFirst(key.bytes.count).first.map { $0 < Self.slash } ?? true
   }
 
   private mutating func addDirectory(_ common: ObjectKey, to intake: inout Intake) {

@@ -17,12 +17,14 @@ extension MountedBucket {
     let listing = directory.listing(
       at: now,
       timeToLive: timeToLive,
-      fallbackSince: now - options.staleMax
+      fallbackSince: now - options.staleMax,
+      memory: listingMemory
     )
     guard let listing else { return nil }
     if listing.isNew {
       let observer = ListingObserver(directory: directory, bucket: self)
-      listing.hold.listing.start(queries, observer: observer)
+      let source = listing.mustAsk ? nil : flatSource(for: directory, at: now)
+      listing.hold.listing.start(queries, observer: observer, source: source)
     }
     return listing.hold
   }
@@ -51,11 +53,11 @@ extension MountedBucket {
     let isComplete = listing.completedAt != nil
     directory.listingEnded(listing, isComplete: isComplete)
     guard isComplete else { return }
-    if !didFallBack { reconcile(directory, with: listing) }
-    let dropped = keptListings.withLock {
-      $0.keep(directory, byteCount: listing.byteCount, countMax: options.listingMemoryMax)
+    if !didFallBack {
+      reconcile(directory, with: listing)
+      noteStep(to: directory, entryCount: listing.count)
     }
-    for directory in dropped { directory.dropListings() }
+    listingMemory.keep(directory)
   }
 
   /// Nodes brought up to date with the tables locked, at a time.
@@ -109,34 +111,12 @@ private final class ListingObserver: DirectoryListing.Observer {
       "\"\(rejection.key)\" is not shown: \(rejection.reason)"
     )
   }
-}
 
-/// The directories whose listings are kept for later, oldest first, and what they take.
-struct KeptListings: Sendable {
-  private struct Kept {
-    weak var directory: Directory?
-    var byteCount: Int
-  }
-
-  private var kept: [Kept] = []
-
-  /// The bytes of memory of all.
-  var byteCount: Int {
-    kept.reduce(0) { $0 + ($1.directory == nil ? 0 : $1.byteCount) }
-  }
-
-  /// Notes a new listing of `directory` and returns the directories whose listings must go.
-  mutating func keep(_ directory: Directory, byteCount: Int, countMax: Int) -> [Directory] {
-    kept.removeAll { $0.directory == nil || $0.directory === directory }
-    kept.append(Kept(directory: directory, byteCount: byteCount))
-    var total = self.byteCount
-    var dropped: [Directory] = []
-    // The newest stays, however large: somebody is reading it.
-    while total > countMax, kept.count > 1 {
-      let oldest = kept.removeFirst()
-      total -= oldest.byteCount
-      if let directory = oldest.directory { dropped.append(directory) }
-    }
-    return dropped
+  func listingRejected(moreCount: Int) {
+    bucket?.reporter.note(
+      .warning,
+      kind: "hidden below \(directory.prefix)",
+      "\(moreCount) more keys below \"\(directory.prefix)\" are not shown"
+    )
   }
 }

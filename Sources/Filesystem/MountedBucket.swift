@@ -41,9 +41,10 @@ package final class MountedBucket: FileOperations {
   /// Lookups and confirmations under way, by what was asked for.
   let lookups = FlightTable<NameKey, LookupOutcome>()
   let heads = FlightTable<ObjectKey, HeadOutcome>()
-  let keptListings = Lock(KeptListings())
   /// What system calls have waited in vain.
   let patience: Lock<PatienceLedger>
+  let listingMemory: ListingMemory
+  let walks = Lock(WalkTable())
   // Lock order: `tables` and the others here are never held together, nor while anything is called.
   let tables: Lock<Tables>
 
@@ -54,6 +55,7 @@ package final class MountedBucket: FileOperations {
     options: FilesystemOptions,
     time: any TimeSource = SystemClock(),
     timers: Timers,
+    memory: MemoryBudget = MemoryBudget(limit: .max),
     errors: ErrorRing = ErrorRing(),
     log: Log = Log()
   ) {
@@ -71,6 +73,7 @@ package final class MountedBucket: FileOperations {
     patience = Lock(
       PatienceLedger(patience: options.deadline, span: ObjectFile.repetitionSpan)
     )
+    listingMemory = ListingMemory(limit: options.listingMemoryMax, budget: memory)
     reporter = FailureReporter(log: log, errors: errors, time: time)
     queries = StoreQueries(store: store, time: time, options: options)
     mountedAt = time.wallTime.wholeSecond
@@ -95,7 +98,7 @@ package final class MountedBucket: FileOperations {
 
   /// What the file system holds now.
   package var snapshot: Snapshot {
-    let listingByteCount = keptListings.withLock { $0.byteCount }
+    let listingByteCount = listingMemory.usedByteCount
     return tables.withLock { tables in
       Snapshot(
         nodeCount: tables.inodes.count,
@@ -114,6 +117,8 @@ package final class MountedBucket: FileOperations {
       tables.outageUntil = Instant(nanoseconds: .min)
       return tables.inodes.enteredDirectories
     }
+    // What lies ready in flat listings is as old.
+    walks.withLock { $0 = WalkTable() }
     for directory in directories { directory.expire() }
   }
 

@@ -70,16 +70,22 @@ struct StoreQueries: Sendable {
     }
   }
 
-  /// Asks for a page of a directory's listing.
+  /// Asks for a page of a directory's listing, or of everything below it.
   ///
   /// Many may wait for it, each with a deadline of its own; the page has all the time of one.
   func page(
     of prefix: ObjectKey,
     token: String?,
+    isDelimited: Bool = true,
     hasFallback: Bool
   ) async -> Result<ListPage, StoreError> {
     await patiently(hasFallback: hasFallback, by: time.now + options.deadline) { context in
-      await list(ListRequest(prefix: prefix, isDelimited: true, continuationToken: token), context)
+      let request = ListRequest(
+        prefix: prefix,
+        isDelimited: isDelimited,
+        continuationToken: token
+      )
+      return await list(request, context)
     }
   }
 

@@ -21,8 +21,7 @@ struct LocalKey: Hashable, Sendable {
   // Source: limits.h, `NAME_MAX`.
   static let nameSizeMax = 255
 
-  // Source: Amazon S3 user guide, "Naming Amazon S3 objects".
-  static let keySizeMax = 1024
+  static let keySizeMax = ObjectKey.byteCountMax
 
   /// The store's own directory inside its directory; no key reaches into it.
   static let privateName = FileName(".dipper-local")

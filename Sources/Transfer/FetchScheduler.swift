@@ -1,5 +1,5 @@
 internal import Core
-internal import Support
+package import Support
 
 /// The process-wide limit of fetches at a time, and of the memory they hold.
 package final class FetchScheduler: Sendable {

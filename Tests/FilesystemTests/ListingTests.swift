@@ -277,16 +277,4 @@ import Testing
     #expect(byteCount < 300, "\(byteCount) bytes a name, listed and known to the kernel")
     #expect(byteCount > 60, "\(byteCount) bytes can't be all")
   }
-
-  @Test func o3ListingsThatAreKeptAreBounded() async throws {
-    var options = FilesystemOptions()
-    options.listingMemoryMax = 20_000
-    let mount = try TestMount(options: options)
-    for directory in 0..<20 {
-      for number in 0..<50 { mount.place("d\(directory)/f\(number)") }
-    }
-    let base = mount.bucket.snapshot.metadataByteCount
-    for directory in 0..<20 { _ = try await mount.names(try await mount.node("d\(directory)")) }
-    #expect(mount.bucket.snapshot.metadataByteCount - base < 40_000)
-  }
 }

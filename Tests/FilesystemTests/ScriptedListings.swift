@@ -4,28 +4,36 @@ import Support
 
 /// A store whose listings are a script, for answers that no good store gives; objects are absent.
 final class ScriptedListings: ObjectStore {
-  private let pages: Lock<[ListPage]>
-  private let repeatsLast: Bool
+  private let page: @Sendable (Int) -> ListPage
+  private let askedCount = Lock(0)
   private let inner = SimulatedStore()
 
   /// Answers with these pages in turn, whatever is asked; with the last again and again if
   /// `repeatsLast`, else with empty ones.
   init(_ pages: [ListPage], repeatsLast: Bool = false) {
-    self.pages = Lock(pages)
-    self.repeatsLast = repeatsLast
+    page = { number in
+      if number < pages.count { return pages[number] }
+      let none = ListPage(objects: [], commonPrefixes: [], nextToken: nil)
+      return repeatsLast ? pages.last ?? none : none
+    }
   }
+
+  /// Answers with `page` of 0, of 1 and so on, whatever is asked.
+  init(_ page: @escaping @Sendable (Int) -> ListPage) { self.page = page }
+
+  /// The number of pages that were asked for.
+  var pageCount: Int { askedCount.withLock { $0 } }
 
   var name: String { inner.name }
   var capabilities: StoreCapabilities { inner.capabilities }
 
   func list(_ request: ListRequest, context: RequestContext) async throws(StoreError) -> ListPage {
-    pages.withLock { pages in
-      guard let first = pages.first else {
-        return ListPage(objects: [], commonPrefixes: [], nextToken: nil)
+    page(
+      askedCount.withLock { count in
+        count += 1
+        return count - 1
       }
-      if pages.count > 1 || !repeatsLast { pages.removeFirst() }
-      return first
-    }
+    )
   }
 
   func head(

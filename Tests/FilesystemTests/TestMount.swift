@@ -19,7 +19,8 @@ struct TestMount {
     faults: FaultPlan = FaultPlan(),
     clock: SimulatedClock = SimulatedClock(),
     store: SimulatedStore? = nil,
-    front: (any ObjectStore)? = nil
+    front: (any ObjectStore)? = nil,
+    memory: MemoryBudget = MemoryBudget(limit: .max)
   ) throws {
     self.clock = clock
     let store = store ?? SimulatedStore(time: clock, faults: faults, behaviour: behaviour)
@@ -32,6 +33,7 @@ struct TestMount {
       options: options,
       time: clock,
       timers: testTimers,
+      memory: memory,
       errors: errors,
       log: Log(level: .error, target: .descriptor(try FileDescriptor.open("/dev/null", .readWrite)))
     )

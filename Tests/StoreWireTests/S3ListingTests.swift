@@ -110,6 +110,36 @@ import Testing
     #expect(answer.skipped.allSatisfy { !$0.contains("\n") })
   }
 
+  @Test(arguments: [1025, 70_000])
+  func aKeyThatIsLongerThanAKeyCanBeHidesOnlyItself(count: Int) throws {
+    let long = String(repeating: "k", count: count - 2)
+    let answer = try read(
+      object("p/a") + object("p/" + long) + object("p/b")
+        + "<CommonPrefixes><Prefix>p/\(long)/</Prefix></CommonPrefixes>"
+        + "<CommonPrefixes><Prefix>p/c/</Prefix></CommonPrefixes>",
+      prefix: "p/"
+    )
+    #expect(answer.page.objects.map(\.key) == [ObjectKey("p/a"), ObjectKey("p/b")])
+    #expect(answer.page.commonPrefixes == [ObjectKey("p/c/")])
+    #expect(answer.skipped.count == 2)
+    #expect(answer.skipped.allSatisfy { $0.contains("p/kkkk") && $0.utf8.count < 300 })
+  }
+
+  @Test func aKeyOfTheGreatestLengthIsShownAlsoIfItsSpellingIsLonger() throws {
+    let key = [UInt8](repeating: 0xFF, count: ObjectKey.byteCountMax)
+    let spelled = String(repeating: "%FF", count: ObjectKey.byteCountMax)
+    #expect(try read(encoded + object(spelled)).page.objects.map(\.key) == [ObjectKey(key)])
+  }
+
+  @Test func controlCharactersComeEncodedAndBreakAPageIfTheyDoNot() throws {
+    let answer = try read(encoded + object("a%01%0A%1B%00") + object("b"))
+    #expect(
+      answer.page.objects.map(\.key.bytes) == [Array("a\u{1}\n\u{1B}\u{0}".utf8), Array("b".utf8)]
+    )
+    #expect(isInvalid { try read(object("a\u{1}")) })
+    #expect(isInvalid { try read(object("a&#1;")) })
+  }
+
   @Test func aListingOfSomethingElseIsInvalid() {
     #expect(
       isInvalid {

@@ -134,11 +134,24 @@ import Testing
     #expect(throws: XMLError.self) { try XMLDocument(Array("<a/>".utf8) + spaces) }
   }
 
-  @Test func tooManyElementsAndTooLongTextsAreRefused() {
+  @Test func tooManyElementsAndATooLongTextOfTheRootsOwnAreRefused() {
     let many = "<r>" + String(repeating: "<x/>", count: 200_001) + "</r>"
     #expect(throws: XMLError.self) { try XMLDocument(Array(many.utf8)) }
     let long = "<r><x>" + String(repeating: "y", count: 65_537) + "</x></r>"
     #expect(throws: XMLError.self) { try XMLDocument(Array(long.utf8)) }
+  }
+
+  @Test(arguments: [65_537, 7_000_000])
+  func aTooLongTextOfARecordIsLeftOutAlone(count: Int) throws {
+    let long = String(repeating: "y", count: count)
+    let document = try read(
+      "<r><x>1</x><rec><k>\(long)</k><s>2</s><o><i>\(long)</i></o></rec><rec><k>3</k></rec></r>"
+    )
+    let records = document.records.map(\.fields)
+    #expect(records.map { $0.text("k") } == [nil, "3"])
+    #expect(records.map { $0.leftOut.map(\.name) } == [["k"], []])
+    #expect(records.first?.leftOut.first?.beginning.count == 64)
+    #expect(records.first?.text("s") == "2")
   }
 
   @Test func manyThreadsMayReadAtOnce() async throws {

@@ -5,6 +5,11 @@ package struct ObjectKey: Hashable, Sendable {
   /// The key's bytes; 1 to 1,024 of them in a real store, empty for "the whole bucket".
   package let bytes: [UInt8]
 
+  /// The most bytes that a key can have.
+  ///
+  /// Source: Amazon S3 user guide, "Naming Amazon S3 objects".
+  package static let byteCountMax = 1024
+
   /// Creates a key of these bytes.
   package init(_ bytes: some Sequence<UInt8>) {
     self.bytes = Array(bytes)

@@ -114,7 +114,7 @@ package struct Option: Sendable {
       default: "$XDG_CACHE_HOME/dipper or ~/.cache/dipper"
     ),
     Option(.cacheSize, .size, in: .mount, "how large the cache may grow", default: "20 GiB"),
-    Option(.memory, .size, in: .mount, "memory budget of all transfers", default: "256 MiB"),
+    Option(.memory, .size, in: .mount, "memory of transfers and listings", default: "256 MiB"),
     Option(
       .metadataTTL,
       .seconds,

@@ -33,11 +33,9 @@ struct MountParts: Sendable {
     }
     let time = SystemClock()
     let timers = Timers(time: time)
+    let budget = MemoryBudget(limit: settings.memory)
     let environment = TransferEnvironment(
-      scheduler: FetchScheduler(
-        parallel: settings.parallel,
-        budget: MemoryBudget(limit: settings.memory)
-      ),
+      scheduler: FetchScheduler(parallel: settings.parallel, budget: budget),
       timers: timers,
       time: time,
       metrics: metrics,
@@ -59,6 +57,7 @@ struct MountParts: Sendable {
         options: options(settings),
         time: time,
         timers: timers,
+        memory: budget,
         errors: errors,
         log: log
       ),
@@ -151,6 +150,8 @@ struct MountParts: Sendable {
     // To the others the kernel would not listen.
     options.offersWholeFiles = settings.usesPassthrough && ProcessEnvironment.userID == 0
     options.isOffline = settings.isOffline
+    // The other half is left to transfers.
+    options.listingMemoryMax = settings.memory / 2
     options.prefetch = PrefetchPolicy.Limits(
       partSize: settings.partSize,
       aheadMax: settings.partSize * settings.parallel,

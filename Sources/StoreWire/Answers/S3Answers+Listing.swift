@@ -18,8 +18,8 @@ extension S3Answers {
   /// Reads one page of ListObjectsV2.
   ///
   /// One odd entry never breaks its neighbours: an entry without a key or with a size that isn't
-  /// one, and keys and prefixes that don't belong to what was asked for, are left out and
-  /// reported. The page as a whole is `.invalidAnswer` if it is not a listing, if it has entries
+  /// one, keys that are longer than a key can be, and keys and prefixes that don't belong to what
+  /// was asked for, are left out and reported. The page as a whole is `.invalidAnswer` if it is not a listing, if it has entries
   /// but every one of them lies outside the prefix (then it answers another question), or if it
   /// leads nowhere (more to come without a token, or with the token that was sent).
   ///
@@ -99,7 +99,7 @@ private struct ListingReader {
   }
 
   mutating func addObject(_ record: XMLFields) {
-    guard let key = key(record["Key"]) else { return }
+    guard let key = key("Key", of: record) else { return }
     guard let size = record["Size"]?.trimmed.sizeValue else {
       skipped.append("\"\(key)\" has no valid size")
       return
@@ -119,7 +119,7 @@ private struct ListingReader {
   }
 
   mutating func addPrefix(_ record: XMLFields) {
-    guard let key = key(record["Prefix"]) else { return }
+    guard let key = key("Prefix", of: record) else { return }
     guard key.isDirectoryMarker, key.bytes.count > prefix.bytes.count else {
       skipped.append("the common prefix \"\(key)\" doesn't end in a slash behind the prefix")
       return
@@ -128,9 +128,13 @@ private struct ListingReader {
   }
 
   /// Decodes a key and checks that it belongs here.
-  private mutating func key(_ text: [UInt8]?) -> ObjectKey? {
+  private mutating func key(_ name: String, of record: XMLFields) -> ObjectKey? {
     entryCount += 1
-    guard let text, !text.isEmpty else {
+    if let beginning = record.leftOut.first(where: { $0.name == name })?.beginning {
+      skipped.append("a key that begins with \"\(beginning.printable)\" is over 64 KiB long")
+      return nil
+    }
+    guard let text = record[name], !text.isEmpty else {
       skipped.append("an entry has no key")
       return nil
     }
@@ -138,10 +142,21 @@ private struct ListingReader {
     let key = ObjectKey(isEncoded ? PercentEncoding.decodeForm(text) ?? text : text)
     guard key.hasPrefix(prefix) else {
       strangerCount += 1
-      skipped.append("\"\(key)\" doesn't start with the prefix asked for")
+      skipped.append("\"\(shown(key))\" doesn't start with the prefix asked for")
+      return nil
+    }
+    guard key.bytes.count <= ObjectKey.byteCountMax else {
+      skipped.append("\"\(shown(key))\" has \(key.bytes.count) bytes, more than a key can have")
       return nil
     }
     return key
+  }
+
+  /// As much of a key as a line of a log should have.
+  private func shown(_ key: ObjectKey) -> String {
+    let countMax = 128
+    return key.bytes.count <= countMax
+      ? key.description : key.bytes.prefix(countMax).printable + "..."
   }
 }
 

@@ -4,6 +4,9 @@
 /// What is nested deeper, such as the owner of an object, is passed over, and so are attributes
 /// and namespace prefixes.
 struct XMLDocument {
+  /// How deep the root's children are; the texts of records are deeper.
+  static let fieldDepth = 2
+
   /// The root's name.
   private(set) var root = ""
   /// The root's own text.
@@ -49,8 +52,9 @@ struct XMLDocument {
       names.append(name)
     }
 
-    /// The innermost open element ends; `text` is what stands between the last tag and this end.
-    mutating func end(text: [UInt8]) {
+    /// The innermost open element ends; `text` is what stands between the last tag and this end, or
+    /// the beginning of it.
+    mutating func end(text: [UInt8], isCut: Bool = false) {
       guard let name = names.popLast() else { return }
       switch names.count - outerCount {
       case 0: document.text = text
@@ -58,6 +62,7 @@ struct XMLDocument {
         document.records.append((name, record))
         record = XMLFields()
       case 1: document.fields.append(name, text)
+      case 2 where isCut: record.leaveOut(name, beginning: text)
       case 2: record.append(name, text)
       default: break
       }
@@ -70,6 +75,8 @@ struct XMLDocument {
 /// A handful of entries at most, so that a search beats a table.
 struct XMLFields {
   private(set) var fields: [(name: String, text: [UInt8])] = []
+  /// Children that were left out because of their length, and how they begin.
+  private(set) var leftOut: [(name: String, beginning: [UInt8])] = []
 
   /// The bytes of the first child of this name; nil if there is none.
   subscript(name: String) -> [UInt8]? {
@@ -80,6 +87,14 @@ struct XMLFields {
   func text(_ name: String) -> String? {
     self[name].map { String(decoding: $0, as: UTF8.self) }
   }
+
+  /// Notes a child whose text is too long to be kept.
+  mutating func leaveOut(_ name: String, beginning: [UInt8]) {
+    leftOut.append((name, Array(beginning.prefix(Self.beginningSize))))
+  }
+
+  /// Enough to recognise a key in a log.
+  private static let beginningSize = 64
 
   /// Adds a child.
   mutating func append(_ name: String, _ text: [UInt8]) {

@@ -19,6 +19,9 @@ struct XMLParser: ~Copyable {
   static let elementCountMax = 200_000
 
   /// The longest text in bytes; the longest that matters is a key of 1,024 bytes, encoded.
+  ///
+  /// A longer one in a record is left out, so that one odd entry doesn't break its neighbours; one
+  /// of the root's own spoils the document.
   static let textSizeMax = 64 << 10
 
   private let context: xmlParserCtxtPtr
@@ -128,6 +131,8 @@ private struct XMLEvents {
   /// Why reading was ended early.
   var failure: XMLError?
   private var text: [UInt8] = []
+  /// The text went beyond the limit; what came is its beginning.
+  private var isCut = false
   private var depth = 0
   private var elementCount = 0
 
@@ -146,7 +151,7 @@ private struct XMLEvents {
     guard elementCount <= XMLParser.elementCountMax else {
       return fail("it has more than \(XMLParser.elementCountMax) elements")
     }
-    text.removeAll(keepingCapacity: true)
+    clearText()
     builder.start(String(cString: name))
   }
 
@@ -154,16 +159,26 @@ private struct XMLEvents {
     guard failure == nil else { return }
     depth -= 1
     // A copy of its exact size; the buffer is for the next text.
-    builder.end(text: text.isEmpty ? [] : Array(text[...]))
-    text.removeAll(keepingCapacity: true)
+    builder.end(text: text.isEmpty ? [] : Array(text[...]), isCut: isCut)
+    clearText()
   }
 
   mutating func add(_ bytes: UnsafeBufferPointer<UInt8>) {
     guard failure == nil else { return }
-    guard text.count + bytes.count <= XMLParser.textSizeMax else {
-      return fail("one of its texts is longer than \(XMLParser.textSizeMax) bytes")
+    guard !isCut, text.count + bytes.count <= XMLParser.textSizeMax else {
+      guard depth > XMLDocument.fieldDepth else {
+        return fail("one of its texts is longer than \(XMLParser.textSizeMax) bytes")
+      }
+      if !isCut { text.append(contentsOf: bytes.prefix(XMLParser.textSizeMax - text.count)) }
+      isCut = true
+      return
     }
     text.append(contentsOf: bytes)
+  }
+
+  private mutating func clearText() {
+    text.removeAll(keepingCapacity: true)
+    isCut = false
   }
 
   mutating func fail(_ reason: String) {

@@ -1,5 +1,3 @@
-internal import Support
-
 /// The bytes of memory that transfers and whoever else draws from it may hold together (O3).
 ///
 /// It only counts. Whoever is refused waits for something of its own to end, or does without.
