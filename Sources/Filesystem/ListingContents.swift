@@ -71,9 +71,14 @@ struct ListingContents: Sendable {
 
   /// The child with this component and kind.
   func entry(_ component: ArraySlice<UInt8>, _ kind: FileKind) -> Entry? {
+    position(component, kind).flatMap { entry(at: $0) }
+  }
+
+  /// The position of the child with this component and kind.
+  func position(_ component: ArraySlice<UInt8>, _ kind: FileKind) -> Int? {
     if kind == .directory, directoryCount == 0 { return nil }
     return index.first(tag: Entry.tag(component, kind)) { isRow(Int($0), component, kind) }
-      .flatMap { entry(at: Int($0)) }
+      .map { Int($0) }
   }
 
   private func isRow(_ position: Int, _ component: ArraySlice<UInt8>, _ kind: FileKind) -> Bool {

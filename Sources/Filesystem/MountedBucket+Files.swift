@@ -13,7 +13,7 @@ extension MountedBucket {
     case .success where forWriting:
       reply.fail(FileError(.readOnly, "the mount can't be written to"))
     case .success(.believed(let entry, _)):
-      let handle = addHandle(.file(OpenFile(entry, node: node, bucket: self)))
+      let handle = addFileHandle(entry, node: node)
       let isTaken = reply.succeed(OpenAnswer(handle: handle, keepsPageCache: true))
       if !isTaken { close(handle) }
     case .success(.doubtful(let entry, let parent)):
@@ -22,7 +22,7 @@ extension MountedBucket {
       let giveUp = confirm(node, entry, in: parent) { [self] outcome in
         switch outcome {
         case .success(let (entry, _)):
-          let handle = addHandle(.file(OpenFile(entry, node: node, bucket: self)))
+          let handle = addFileHandle(entry, node: node)
           let isTaken = waiting.succeed(OpenAnswer(handle: handle, keepsPageCache: true))
           if !isTaken { close(handle) }
         case .failure(let error):
@@ -34,12 +34,12 @@ extension MountedBucket {
   }
 
   package func read(
-    _ handle: HandleID,
+    _ id: HandleID,
     range: ByteRange,
     reply: consuming Reply<DataAnswer>
   ) {
     let (handle, isSuperseded) = tables.withLock { tables -> (OpenFile?, Bool) in
-      guard case .file(let open) = tables.handles[handle] else { return (nil, false) }
+      guard case .file(let open) = tables.handles[id] else { return (nil, false) }
       return (open, tables.inodes.isSuperseded(open.node))
     }
     guard let open = handle else {
@@ -51,7 +51,7 @@ extension MountedBucket {
       return
     }
     if let file = open.file {
-      file.read(range, reply: reply)
+      file.read(range, by: id.rawValue, reply: reply)
     } else {
       reply.succeed(.bytes([]))
     }
@@ -63,8 +63,12 @@ extension MountedBucket {
   }
 
   private func close(_ handle: HandleID) {
-    let closed = tables.withLock { $0.handles.removeValue(forKey: handle) }
-    if case .file(let open) = closed { open.file?.close() }
+    let closed = tables.withLock { tables -> OpenFile? in
+      guard case .file(let open) = tables.handles.removeValue(forKey: handle) else { return nil }
+      if open.file != nil { tables.openObjects.closed(open.node) }
+      return open
+    }
+    closed?.file?.close(handle.rawValue)
   }
 
   /// A read of a superseded file fails with `ESTALE`, and that is reported as any failure is.

@@ -16,6 +16,7 @@ package final class MountedBucket: FileOperations {
     var inodes: InodeTable
     var handles: [HandleID: Handle] = [:]
     var lastHandle: UInt64 = 0
+    var openObjects = OpenObjects()
     /// Names that the store said are absent, and until when that is believed.
     var absentNames: [ObjectKey: Instant] = [:]
     /// The store could not be reached, and until then isn't asked about what is known.
@@ -42,6 +43,8 @@ package final class MountedBucket: FileOperations {
   let lookups = FlightTable<ObjectKey, LookupOutcome>()
   let heads = FlightTable<ObjectKey, HeadOutcome>()
   let keptListings = Lock(KeptListings())
+  /// Opens cache entries ahead of their readers: disk calls, which no reader should wait for.
+  let aheadPool = BlockingPool(threadCount: 2)
   // Lock order: `tables` and the others here are never held together, nor while anything is called.
   let tables: Lock<Tables>
 

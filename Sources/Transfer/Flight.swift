@@ -48,7 +48,7 @@ final class Flight: BodySink {
   /// The task starts on the caller's thread, so that with a free slot the request is sent without a hop.
   func launch() {
     let isUrgent = state.withLock { $0.isUrgent }
-    let slot = download.environment.scheduler.line(isUrgent: isUrgent)
+    let slot = download.environment.scheduler.line(isUrgent: isUrgent, size: range.count)
     let (isCancelled, isPromoted) = state.withLock { state in
       state.slot = slot
       return (state.isCancelled, state.isUrgent && !isUrgent)

@@ -25,9 +25,9 @@ import Testing
 
     /// Reads and checks what holds for every plan; returns the requests that the read started.
     @discardableResult
-    mutating func read(_ offset: Int, _ count: Int) -> [ByteRange] {
+    mutating func read(_ offset: Int, _ count: Int, by reader: UInt64 = 0) -> [ByteRange] {
       let range = ByteRange(offset, min(offset + count, size))
-      let decision = policy.readRequested(range)
+      let decision = policy.readRequested(range, by: reader)
       let plan = decision.plan
       var covered = ByteRangeSet()
       for planned in plan.demand + plan.ahead {
@@ -196,8 +196,52 @@ import Testing
     #expect(trace.abandoned.isEmpty)
   }
 
+  @Test func readersOfOneObjectShareItsStreams() {
+    // The kernel's pages are shared, so each reader's own reads have gaps that others have filled.
+    var trace = Trace(size: 256 * mebi)
+    var generator = SeededGenerator(seed: 1)
+    for step in 0..<256 {
+      trace.read(step * mebi, mebi, by: UInt64.random(in: 0..<8, using: &generator))
+    }
+    #expect(trace.abandoned.isEmpty)
+    #expect(trace.requests.reduce(0) { $0 + $1.count } == 256 * mebi)
+    #expect(trace.requests.filter { $0.count == 8 * mebi }.count >= 28)
+  }
+
+  @Test func readersFarApartEachHaveTheirStream() {
+    var trace = Trace(size: gibi)
+    for step in 0..<64 {
+      for reader in 0..<8 as Range<UInt64> {
+        trace.read(Int(reader) * 128 * mebi + step * mebi, mebi, by: reader)
+      }
+    }
+    #expect(trace.abandoned.isEmpty)
+    #expect(trace.requests.filter { $0.count == 8 * mebi }.count >= 48)
+  }
+
+  @Test func aReaderThatLeavesAStreamLeavesItToTheOthers() {
+    var trace = Trace(size: gibi)
+    for step in 0..<32 { trace.read(step * mebi, mebi, by: UInt64(step % 2)) }
+    let ahead = trace.policy.outstanding
+    for offset in [700, 500, 300] { trace.read(offset * mebi, 4096, by: 0) }
+    #expect(trace.abandoned.isEmpty && trace.policy.outstanding == ahead)
+    for offset in [701, 501] { trace.read(offset * mebi, 4096, by: 1) }
+    #expect(Set(trace.abandoned) == Set(ahead))
+  }
+
+  @Test func r2ClosingAbandonsWhatAReaderAloneWanted() {
+    var trace = Trace(size: gibi)
+    for step in 0..<32 { trace.read(step * mebi, mebi, by: UInt64(step % 2)) }
+    for step in 0..<32 { trace.read(512 * mebi + step * mebi, mebi, by: 2) }
+    let unwanted = trace.policy.readerClosed(2)
+    #expect(!unwanted.isEmpty && unwanted.allSatisfy { $0.lowerBound >= 512 * mebi })
+    #expect(trace.policy.readerClosed(0).isEmpty, "the other goes on")
+    #expect(!trace.policy.readerClosed(1).isEmpty)
+    #expect(trace.policy.outstanding.isEmpty)
+  }
+
   @Test func interleavedReadersDoNotDisturbEachOther() {
-    // On separate handles each has a policy of its own; on one handle two streams run side by side.
+    // On one handle two streams run side by side.
     var shared = Trace(size: gibi)
     for step in 0..<256 {
       shared.read(step * mebi, mebi)

@@ -51,11 +51,14 @@ package struct FetchPlan: Hashable, Sendable {
   package var demand: [ByteRange]
   /// Ranges to fetch ahead, nearest first; each becomes at most one request.
   package var ahead: [ByteRange]
+  /// The reader goes forward through what is on its way, so it wants the bytes before these too.
+  package var isInOrder: Bool
 
   /// Creates a plan.
-  package init(demand: [ByteRange], ahead: [ByteRange] = []) {
+  package init(demand: [ByteRange], ahead: [ByteRange] = [], isInOrder: Bool = false) {
     self.demand = demand
     self.ahead = ahead
+    self.isInOrder = isInOrder
   }
 }
 
