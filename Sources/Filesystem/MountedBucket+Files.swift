@@ -46,6 +46,11 @@ extension MountedBucket {
       reply.fail(Self.unknownHandle)
       return
     }
+    log.write(
+      .debug,
+      "read",
+      ["handle": "\(id.rawValue)", "offset": "\(range.lowerBound)", "count": "\(range.count)"]
+    )
     guard !isSuperseded else {
       reply.fail(supersededError(of: open.node))
       return

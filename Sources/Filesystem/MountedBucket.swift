@@ -36,6 +36,7 @@ package final class MountedBucket: FileOperations {
   let files: ObjectFile.Environment
   let time: any TimeSource
   let timers: Timers
+  let log: Log
   let reporter: FailureReporter
   let queries: StoreQueries
   let mountedAt: Timestamp
@@ -62,6 +63,7 @@ package final class MountedBucket: FileOperations {
     self.cache = cache
     self.time = time
     self.timers = timers
+    self.log = log
     files = ObjectFile.Environment(
       cache: cache,
       timers: timers,

@@ -99,7 +99,8 @@ package final class ObjectFile: Sendable {
       reply.fail(failure)
       return
     }
-    let decision = state.withLock { $0.policy.readRequested(wanted, by: reader) }
+    let link = object.link
+    let decision = state.withLock { $0.policy.readRequested(wanted, by: reader, over: link) }
     if !decision.abandoned.isEmpty { object.abandonPrefetch(of: decision.abandoned) }
     read(wanted, by: reader, of: object, plan: decision.plan, reply: reply)
   }

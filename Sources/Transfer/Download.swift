@@ -65,6 +65,8 @@ package final class Download: CachedObject {
 
   package var cachedByteCount: Int { state.withLock { $0.machine.cachedByteCount } }
 
+  package var link: Link? { environment.scheduler.link }
+
   /// What is on disk, verified or not, and what is on its way; for `status` and `map`.
   package var progress: (present: ByteRangeSet, flights: [ByteRange]) {
     state.withLock { state in

@@ -18,11 +18,23 @@ package final class FetchScheduler: Sendable {
 
   private let state: Lock<State>
   private let budget: MemoryBudget
+  private let meter = Lock(LinkMeter())
 
   /// Creates a scheduler that lets `parallel` fetches run at a time.
   package init(parallel: Int, budget: MemoryBudget) {
     state = Lock(State(queue: FetchQueue(slotCount: parallel)))
     self.budget = budget
+  }
+
+  /// What is known of the way to the store.
+  var link: Link? { meter.withLock { $0.link } }
+
+  /// A fetch has its slot.
+  func fetchBegan(at now: Instant) { meter.withLock { $0.fetchBegan(at: now) } }
+
+  /// A fetch is over: it had its first byte after `delay`, nil if there was none.
+  func fetchEnded(byteCount: Int, delay: Duration?, at now: Instant) {
+    meter.withLock { $0.fetchEnded(byteCount: byteCount, delay: delay, at: now) }
   }
 
   /// The number of fetches that have a slot.

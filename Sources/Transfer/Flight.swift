@@ -16,6 +16,7 @@ final class Flight: BodySink {
     /// The flight has all it wants, though its request may not be over.
     var isComplete = false
     var refusal: DiskFailure?
+    var firstByteAt: Instant?
     /// Where the unit that is not recorded yet starts.
     var unitStart: Int
     /// One past the last byte that arrived.
@@ -85,6 +86,10 @@ final class Flight: BodySink {
     guard state.withLock({ $0.mark == offset && !$0.isComplete }) else {
       throw Self.stopped
     }
+    if offset == range.lowerBound {
+      let now = download.environment.time.now
+      state.withLock { $0.firstByteAt = now }
+    }
     do throws(DiskFailure) {
       try download.file.write(bytes, at: offset)
     } catch {
@@ -141,6 +146,9 @@ final class Flight: BodySink {
       slot.leave()
       return await download.landed(self, .cancelled)
     }
+    let (scheduler, time) = (download.environment.scheduler, download.environment.time)
+    let begin = time.now
+    scheduler.fetchBegan(at: begin)
     let context = RequestContext(
       deadline: download.environment.time.now + download.settings.flightDeadline,
       retryCountMax: download.settings.retryCountMax,
@@ -153,6 +161,10 @@ final class Flight: BodySink {
     } catch {
       failure = error
     }
+    let (byteCount, firstByteAt) = state.withLock {
+      ($0.mark - range.lowerBound, $0.firstByteAt)
+    }
+    scheduler.fetchEnded(byteCount: byteCount, delay: firstByteAt.map { $0 - begin }, at: time.now)
     slot.leave()
     await download.landed(self, state.withLock { Self.landing($0, failure) })
   }

@@ -90,19 +90,22 @@ extension PartFile {
   }
 
   /// Writes a whole text beside `path` and gives it the name.
+  ///
+  /// - Returns: the file, open for more.
   static func replace(
     _ path: String,
     with text: String,
     _ faults: DiskFaults? = nil
-  ) throws(DiskFailure) {
+  ) throws(DiskFailure) -> FileDescriptor {
     try faults?(.writeCheckpoint)
     let temporary = path + ".new"
     try Disk.removeFile(temporary)
-    let file = try openOwn(temporary, [.readWrite, .create, .exclusive])
+    let file = try openOwn(temporary, [.readWrite, .append, .create, .exclusive])
     let bytes = Array(text.utf8)
     try bytes.span.bytes.withUnsafeBytes { (buffer) throws(DiskFailure) in
       try file.write(buffer, at: 0)
     }
     try Disk.rename(temporary, to: path)
+    return file
   }
 }

@@ -113,7 +113,7 @@ import Testing
     #expect(!mount.cache.abandoned.withLock { $0 }.isEmpty)
   }
 
-  @Test func smallFilesThatAreOpenedInOrderAreFetchedAhead() async throws {
+  @Test func r2SmallFilesThatAreOpenedInOrderAreFetchedAhead() async throws {
     let mount = try TestMount()
     for index in 0..<100 { mount.place("d/f\(100 + index)", "file \(index)") }
     let directory = try await mount.node("d")
@@ -123,14 +123,16 @@ import Testing
       let node = try await mount.node("d/f\(100 + index)")
       #expect(try await mount.text(node) == "file \(index)")
     }
-    try await eventually("files to be fetched ahead") { mount.store.calls.of(.getObject).count >= 60 }
+    try await eventually("files to be fetched ahead") {
+      mount.store.calls.of(.getObject).count >= 60
+    }
     let calls = mount.store.calls
     #expect(Set(calls.map(\.operation)) == [.getObject])
     #expect(calls.allSatisfy { $0.ifMatch != nil })
     #expect(Set(calls.map(\.key)).count == calls.count, "each once")
   }
 
-  @Test func smallFilesThatAreOpenedAnyhowAreNot() async throws {
+  @Test func r2SmallFilesThatAreOpenedAnyhowAreNot() async throws {
     let mount = try TestMount()
     for index in 0..<100 { mount.place("d/f\(100 + index)", "file \(index)") }
     let directory = try await mount.node("d")

@@ -1,14 +1,17 @@
 /// Decides, for one version of an object that is open, how much each read fetches and what is fetched
 /// ahead of it.
 ///
-/// A read that fits no pattern gets one request of at most 128 KiB and nothing ahead. Reads that go
-/// forward form a *stream*. A stream proves itself with its second read, once it has come 64 KiB;
+/// A read that fits no pattern gets one request of at most 128 KiB and nothing ahead; in the last
+/// 128 KiB of the object it gets all of them, for what reads there looks for an index. Reads that go
+/// forward, or backward, form a *stream*. A stream proves itself with its second read, once it has come 64 KiB;
 /// from then on requests grow with the distance it has come up to the part size, and so does what
 /// is wanted ahead, so that a wrong guess never costs more than a small multiple of what was read.
 ///
 /// The kernel's readahead sends several large reads at a time from several threads, so they come
 /// slightly out of order: a read belongs to a stream if it starts or ends near the stream's
-/// frontier. A second stream may run beside the first (two threads on one descriptor).
+/// frontier. A second stream may run beside the first (two threads on one descriptor). What lies ahead
+/// is also no more than the link brings in a second, or in four times its delay. Reads at equal
+/// distances get the places where the next ones are expected.
 ///
 /// Handles that are open on the same object share a policy, as they share the kernel's pages: what one
 /// has read is no read of the others any more, so each alone would see gaps. A *reader* is such a
@@ -69,6 +72,11 @@ package struct PrefetchPolicy: Sendable {
 
   private let objectSize: Int
   private let limits: Limits
+  /// Backward streams see the object in a mirror, a multiple of the part size wide, so that borders of
+  /// parts are borders in it too.
+  private let mirror: Int
+  /// The strides of readers whose reads belong to no stream.
+  private var strides: [UInt64: PrefetchStride] = [:]
   /// The streams, most recently read first.
   private var streams: [PrefetchStream] = []
   private var isFirst = true
@@ -77,21 +85,31 @@ package struct PrefetchPolicy: Sendable {
   package init(objectSize: Int, limits: Limits = Limits()) {
     self.objectSize = objectSize
     self.limits = limits
+    mirror = objectSize.roundedUp(to: limits.partSize)
   }
 
   /// Everything asked for ahead of where the readers are.
-  package var outstanding: [ByteRange] { streams.flatMap(\.unreached) }
+  package var outstanding: [ByteRange] {
+    streams.flatMap(unreached) + strides.values.flatMap(\.planned)
+  }
 
   /// A reader is gone.
   ///
   /// - Returns: what was asked for ahead of it alone.
   package mutating func readerClosed(_ reader: UInt64) -> [ByteRange] {
     for index in streams.indices { streams[index].readers[reader] = nil }
-    return endLeftStreams()
+    let expected = strides.removeValue(forKey: reader)?.planned ?? []
+    return endLeftStreams() + unwanted(expected)
   }
 
   /// A read of `range`, which is not empty and lies in the object, is about to start.
-  package mutating func readRequested(_ range: ByteRange, by reader: UInt64 = 0) -> Decision {
+  ///
+  /// `link` is what is known of the way to the store.
+  package mutating func readRequested(
+    _ range: ByteRange,
+    by reader: UInt64 = 0,
+    over link: Link? = nil
+  ) -> Decision {
     precondition(!range.isEmpty && range.upperBound <= objectSize, "a read inside the object")
     defer { isFirst = false }
     if isFirst, range.lowerBound == 0, objectSize <= limits.wholeObjectMax {
@@ -99,19 +117,64 @@ package struct PrefetchPolicy: Sendable {
       streams = [PrefetchStream(range, plannedEnd: objectSize, reader)]
       return Decision(plan: FetchPlan(demand: [whole]))
     }
-    guard let index = streams.firstIndex(where: { $0.accepts(range, Self.reorderMax) }) else {
-      return strayRead(range, reader)
-    }
+    let index = streams.firstIndex { $0.accepts(seen(range, by: $0), Self.reorderMax) }
+    guard let index else { return strayRead(range, reader) }
     var stream = streams.remove(at: index)
     let wasRunning = stream.isRunning
-    stream.advance(over: range, by: reader, proofMin: Self.proofMin)
-    var abandoned: [ByteRange] = []
-    if !wasRunning && stream.isRunning { abandoned = countStray(of: reader) }
-    let plan =
-      stream.isRunning
-      ? runningPlan(&stream, range) : FetchPlan(demand: loneDemand(&stream, range))
+    stream.advance(
+      over: seen(range, by: stream),
+      by: reader,
+      proofMin: Self.proofMin,
+      mirror: mirror
+    )
+    var decision = Decision(plan: FetchPlan(demand: []))
+    if stream.isRunning {
+      if !wasRunning { decision.abandoned = countStray(of: reader) }
+      let plan = runningPlan(&stream, seen(range, by: stream), link)
+      decision.plan.demand = plan.demand.map { seen($0, by: stream) }
+      decision.plan.ahead = plan.ahead.map { seen($0, by: stream) }
+      // The bytes of a request come forward.
+      decision.plan.isInOrder = !stream.isBackward
+    } else {
+      decision.plan.demand = loneDemand(&stream, range)
+    }
     streams.insert(stream, at: 0)
-    return Decision(plan: plan, abandoned: abandoned)
+    return decision
+  }
+
+  /// A range as a stream sees it, or the other way round.
+  private func seen(_ range: ByteRange, by stream: PrefetchStream) -> ByteRange {
+    stream.isBackward ? range.mirrored(mirror) : range
+  }
+
+  /// Requests of a stream that no read has reached.
+  private func unreached(_ stream: PrefetchStream) -> [ByteRange] {
+    stream.unreached.map { seen($0, by: stream) }
+  }
+
+  /// Adds what a reader whose stray reads are at equal distances will read next.
+  private mutating func addExpected(
+    after range: ByteRange,
+    _ reader: UInt64,
+    to decision: inout Decision
+  ) {
+    var stride = strides[reader] ?? PrefetchStride()
+    let (expected, abandoned) = stride.advance(
+      to: range,
+      in: objectSize,
+      countMax: min(limits.parallelMax, limits.aheadMax / max(range.count, Self.unitMin))
+    )
+    var asked = decision.plan.demand + stride.planned
+    for place in expected {
+      let requests = Self.requests(for: place, in: objectSize, largest: limits.partSize)
+      for request in requests where !asked.contains(where: { $0.overlaps(request) }) {
+        asked.append(request)
+        decision.plan.ahead.append(request)
+      }
+    }
+    stride.asked(for: decision.plan.ahead)
+    strides[reader] = stride
+    decision.abandoned += unwanted(abandoned)
   }
 
   /// A read that belongs to no stream: it may become one.
@@ -122,14 +185,16 @@ package struct PrefetchPolicy: Sendable {
       let places = own.count >= Self.streamCountMax ? own : Array(streams.indices)
       // A candidate that came to nothing goes first.
       if let index = places.last(where: { !streams[$0].isRunning }) ?? places.last {
-        let ended = streams.remove(at: index).unreached
+        let ended = unreached(streams.remove(at: index))
         abandoned += unwanted(ended)
       }
     }
     var stream = PrefetchStream(range, plannedEnd: range.lowerBound, reader)
     let demand = loneDemand(&stream, range)
     streams.insert(stream, at: 0)
-    return Decision(plan: FetchPlan(demand: demand), abandoned: abandoned)
+    var decision = Decision(plan: FetchPlan(demand: demand), abandoned: abandoned)
+    addExpected(after: range, reader, to: &decision)
+    return decision
   }
 
   /// Counts a reader's read outside of its running streams and ends those that have lost their last.
@@ -146,20 +211,22 @@ package struct PrefetchPolicy: Sendable {
     let ended = streams.filter(\.readers.isEmpty)
     guard !ended.isEmpty else { return [] }
     streams.removeAll(where: \.readers.isEmpty)
-    return unwanted(ended.flatMap(\.unreached))
+    return unwanted(ended.flatMap(unreached))
   }
 
   /// What of `ranges` no running stream has asked for too.
   private func unwanted(_ ranges: [ByteRange]) -> [ByteRange] {
     ranges.filter { range in
-      !streams.contains { $0.planned.contains { $0.overlaps(range) } }
+      !streams.contains { stream in
+        stream.planned.contains { seen($0, by: stream).overlaps(range) }
+      }
     }
   }
 
   /// The requests of a read that nothing is known about: one of the block or blocks it lies in.
   private func loneDemand(_ stream: inout PrefetchStream, _ range: ByteRange) -> [ByteRange] {
     let demand = Self.requests(for: range, in: objectSize, largest: limits.partSize)
-    stream.plannedEnd = max(stream.plannedEnd, demand.last?.upperBound ?? 0)
+    stream.asked(for: demand)
     return demand
   }
 
@@ -169,6 +236,8 @@ package struct PrefetchPolicy: Sendable {
     in objectSize: Int,
     largest: Int
   ) -> [ByteRange] {
+    let tail = max(0, objectSize - unitMin).roundedUp(to: pageSize)
+    if range.lowerBound >= tail { return [ByteRange(tail, objectSize)] }
     var lower = range.lowerBound.roundedDown(to: unitMin)
     var upper = range.upperBound.roundedUp(to: unitMin)
     if upper - lower > max(unitMin, range.count.roundedUp(to: unitMin)) {
@@ -190,32 +259,38 @@ package struct PrefetchPolicy: Sendable {
   private static let pageSize = 4096
 
   /// What a running stream's read fetches: below what was planned its bytes are on their way
-  /// already, above it start the next units.
-  private func runningPlan(_ stream: inout PrefetchStream, _ range: ByteRange) -> FetchPlan {
-    var plan = FetchPlan(demand: [], isInOrder: true)
+  /// already, above it start the next units. All as the stream sees it.
+  private func runningPlan(
+    _ stream: inout PrefetchStream,
+    _ range: ByteRange,
+    _ link: Link?
+  ) -> FetchPlan {
+    let end = stream.isBackward ? mirror : objectSize
+    var plan = FetchPlan(demand: [])
     let planned = range.clamped(to: ByteRange(0, max(stream.plannedEnd, range.lowerBound)))
     if !planned.isEmpty { plan.demand.append(planned) }
-    let unit = stream.unit(limits)
+    let unit = stream.unit(limits, link)
     while stream.plannedEnd < range.upperBound {
-      let next = nextUnit(&stream, unit)
+      let next = nextUnit(&stream, unit, end)
       // Before its turn a read leaves a gap, whose own reads are on their way.
       if next.overlaps(range) { plan.demand.append(next) } else { plan.ahead.append(next) }
     }
-    let target = stream.frontier + stream.window(limits)
+    let streamCount = 1 + streams.count(where: \.isRunning)
+    let target = stream.frontier + stream.window(limits, link, streamCount: streamCount)
     stream.planned.removeAll { $0.upperBound <= stream.frontier }
-    while stream.plannedEnd < objectSize, stream.planned.count < limits.parallelMax {
+    while stream.plannedEnd < end, stream.planned.count < limits.parallelMax {
       // Only whole units, so that each read doesn't add a sliver.
-      guard min((stream.plannedEnd + 1).roundedUp(to: unit), objectSize) <= target else { break }
-      plan.ahead.append(nextUnit(&stream, unit))
+      guard min((stream.plannedEnd + 1).roundedUp(to: unit), end) <= target else { break }
+      plan.ahead.append(nextUnit(&stream, unit, end))
     }
     return plan
   }
 
   /// Plans the next request of a stream, up to the next border of units.
-  private func nextUnit(_ stream: inout PrefetchStream, _ unit: Int) -> ByteRange {
-    let end = min((stream.plannedEnd + 1).roundedUp(to: unit), objectSize)
-    let range = ByteRange(stream.plannedEnd, end)
-    stream.plannedEnd = end
+  private func nextUnit(_ stream: inout PrefetchStream, _ unit: Int, _ end: Int) -> ByteRange {
+    let border = min((stream.plannedEnd + 1).roundedUp(to: unit), end)
+    let range = ByteRange(stream.plannedEnd, border)
+    stream.plannedEnd = border
     stream.planned.append(range)
     return range
   }

@@ -21,6 +21,9 @@ package protocol CachedObject: AnyObject, Sendable {
   /// Bytes on disk.
   var cachedByteCount: Int { get }
 
+  /// What is known of the way to the store; nil if nothing is.
+  var link: Link? { get }
+
   /// Reads `range`, which lies inside the object and is not empty.
   ///
   /// If the bytes are on disk and verified the answer is immediate and nothing is allocated. Otherwise
@@ -43,6 +46,11 @@ package protocol CachedObject: AnyObject, Sendable {
   /// waits for end. What they have is kept; one that is almost done goes on. Whoever closes a file
   /// abandons what was wanted for it.
   func abandonPrefetch(of ranges: [ByteRange])
+}
+
+extension CachedObject {
+  /// Nothing is known.
+  package var link: Link? { nil }
 }
 
 /// What a read wants fetched: the unit for its own missing bytes and what to have ahead.
