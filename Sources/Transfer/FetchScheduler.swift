@@ -48,6 +48,7 @@ package final class FetchScheduler: Sendable {
   ///   - isUrgent: a reader waits.
   ///   - byteCount: memory that the fetch needs beyond its transfer's own.
   ///   - size: how much it fetches; nil is a lot.
+  /// - Returns: the place in the line.
   package func line(isUrgent: Bool, byteCount: Int = 0, size: Int? = nil) -> FetchSlot {
     let slot = state.withLock { state in
       let slot = FetchSlot(id: state.nextID, scheduler: self)

@@ -132,7 +132,7 @@ import Testing
 
   @Test(arguments: [4, 64, 512])
   func backwardReadsAreAStreamToo(sizeKibi: Int) {
-    let size = 64 * mebi + 12_345
+    let size = 24 * mebi + 12_345
     let count = sizeKibi * kibi
     var trace = Trace(size: size)
     var aheadCounts: [Int] = []
@@ -177,11 +177,11 @@ import Testing
   }
 
   @Test func denseStridesGoBlockByBlock() {
-    var trace = Trace(size: 64 * mebi)
-    for offset in stride(from: 0, to: 64 * mebi - 4096, by: 12 * kibi) { trace.read(offset, 4096) }
-    #expect(trace.requests.count <= 64 * 8 + 8, "\(trace.requests.count)")
+    var trace = Trace(size: 16 * mebi)
+    for offset in stride(from: 0, to: 16 * mebi - 4096, by: 12 * kibi) { trace.read(offset, 4096) }
+    #expect(trace.requests.count <= 16 * 8 + 8, "\(trace.requests.count)")
     #expect(trace.requests.allSatisfy { $0.count <= 128 * kibi })
-    #expect(trace.aheadCount >= 400, "the reader seldom waits: \(trace.aheadCount)")
+    #expect(trace.aheadCount >= 100, "the reader seldom waits: \(trace.aheadCount)")
   }
 
   @Test func theWindowFollowsTheLink() {

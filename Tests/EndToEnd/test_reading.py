@@ -290,6 +290,33 @@ def test_first_byte_of_a_listed_file_costs_one_request(weather_mount, proxy, str
     assert [r["method"] for r in proxy.log[before:]] == ["GET"]
 
 
+@pytest.mark.parametrize("reader", ["cat d/*", "tar cf - d | cat", "grep -r no-such-text d; true"])
+def test_R2_small_files_read_in_order_cost_one_request_each(weather_mount, proxy, strict_bucket, reader):
+    for i in range(150):
+        strict_bucket.put("d/f%03d" % i, b"%d " % i * 1000)
+    mount = weather_mount(options=["--metadata-ttl", "60"]).start()
+    assert len(os.listdir(mount / "d")) == 150
+    before = proxy.mark()
+    assert subprocess.run(["sh", "-c", reader], cwd=mount.path, stdout=subprocess.DEVNULL).returncode == 0
+    requests = proxy.log[before:]
+    assert {r["method"] for r in requests if "list-type" not in r["query"]} == {"GET"}
+    assert sorted(r["path"] for r in requests if r["path"].endswith(tuple("0123456789"))) == [
+        "/%s/d/f%03d" % (strict_bucket.name, i) for i in range(150)]
+
+
+def test_R2_small_files_are_fetched_ahead_of_their_reader(weather_mount, proxy, strict_bucket):
+    for i in range(150):
+        strict_bucket.put("d/f%03d" % i, b"%d " % i * 1000)
+    mount = weather_mount(options=["--metadata-ttl", "60"]).start()
+    names = sorted(os.listdir(mount / "d"))
+    before = proxy.mark()
+    for name in names[:20]:
+        assert mount.read("d/" + name) == b"%d " % int(name[1:]) * 1000
+    wait_for(lambda: len(proxy.requests("GET", "/d/", before)) >= 20 + 40, "files ahead")
+    # The reader has stopped: no more than the window is fetched for it.
+    assert len(proxy.requests("GET", "/d/", before)) <= 20 + 64
+
+
 def test_large_directories_are_complete(mounted, bucket):
     from concurrent.futures import ThreadPoolExecutor
 

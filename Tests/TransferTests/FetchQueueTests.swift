@@ -43,7 +43,7 @@ import Transfer
 
   @Test func aSlotHoldsSeveralSmallFetches() {
     var queue = FetchQueue(slotCount: 3)
-    for id in 0..<5 {
+    for id in 0..<5 as Range<UInt64> {
       queue.enqueued(FetchQueue.Entry(id: id, byteCount: 1, isSmall: true), isUrgent: false)
     }
     #expect(drain(&queue) == [0, 1, 2], "one slot is theirs, two are kept for urgent ones")

@@ -258,8 +258,9 @@ package struct PrefetchPolicy: Sendable {
   /// The kernel's page.
   private static let pageSize = 4096
 
-  /// What a running stream's read fetches: below what was planned its bytes are on their way
-  /// already, above it start the next units. All as the stream sees it.
+  /// What a running stream's read fetches, all as the stream sees it.
+  ///
+  /// Below what was planned its bytes are on their way already, above it start the next units.
   private func runningPlan(
     _ stream: inout PrefetchStream,
     _ range: ByteRange,
