@@ -16,6 +16,11 @@ struct PrefetchStream: Sendable {
   /// kernel's readahead, four at a time, taken up in the wrong order.
   private static let backProof = (small: 3, large: 5)
 
+  /// What may be missing between its reads while they are under way: the kernel's window of 4 MiB.
+  private static let missingMin = 4 << 20
+  /// What lies ahead is at most this often the distance it has come.
+  private static let windowFactor = 4
+
   /// Where it started.
   private(set) var start: Int
   /// One past the furthest byte read.
@@ -30,6 +35,8 @@ struct PrefetchStream: Sendable {
   private(set) var isRunning = false
   /// True if it sees the object in a mirror.
   private(set) var isBackward = false
+  /// The bytes that were read, however often.
+  private var readCount: Int
   private var forwardCount = 0
   private var backCount = 0
   /// Who reads it, and how many reads each has made elsewhere since.
@@ -39,6 +46,7 @@ struct PrefetchStream: Sendable {
     readers = [reader: 0]
     start = first.lowerBound
     frontier = first.upperBound
+    readCount = first.count
     plannedStart = first.lowerBound
     self.plannedEnd = plannedEnd
   }
@@ -53,7 +61,15 @@ struct PrefetchStream: Sendable {
   ///
   /// One that isn't running yet takes small reads only in exact order, for small reads come from
   /// callers that wait for each; the kernel's readahead is large.
+  ///
+  /// Nor does one that runs take a read that leaves as much out as was read: such reads are at some
+  /// distance from each other, and what lies between would be fetched in vain.
   func accepts(_ range: ByteRange, _ reorderMax: Int) -> Bool {
+    if isRunning, range.lowerBound > frontier {
+      // What was read twice counts twice, and so may be more than the distance.
+      let missing = range.lowerBound - start - min(readCount, range.lowerBound - start)
+      if missing > max(Self.missingMin, readCount) { return false }
+    }
     let slack =
       isRunning
       ? reorderMax : range.count < PrefetchPolicy.unitMin ? 0 : min(4 * range.count, reorderMax)
@@ -75,6 +91,8 @@ struct PrefetchStream: Sendable {
     mirror: Int
   ) {
     readers[reader] = 0
+    let (sum, overflow) = readCount.addingReportingOverflow(range.count)
+    readCount = overflow ? .max : sum
     if !isRunning, range.upperBound == start { backCount += 1 }
     start = min(start, range.lowerBound)
     if range.upperBound > frontier {
@@ -108,7 +126,7 @@ struct PrefetchStream: Sendable {
       limits.aheadMax / max(1, streamCount),
       min(2 * limits.partSize, limits.aheadMax)
     )
-    let window = min(share, 8 * min(distance, share))
+    let window = min(share, Self.windowFactor * min(distance, share))
     return Self.window(of: link).map { min($0, window) } ?? window
   }
 
