@@ -107,7 +107,7 @@ let package = Package(
 
     // Tests.
     row("Simulation", ["Core", "Support"]).at("Tests/Simulation", excluding: ["Weather"]),
-    tests("CoreTests", ["Core", "Simulation"]),
+    tests("CoreTests", ["Core", "Simulation"], resources: ["Fixtures"]),
     tests("SupportTests", ["Core", "Support"]),
     tests("CryptoTests", ["Core", "Crypto"]),
     tests("HTTPTests", ["Core", "Support", "HTTP", "Simulation"]),

@@ -259,6 +259,36 @@ def random_reads(stage):
     proxy.close()
 
 
+def small(stage):
+    from concurrent.futures import ThreadPoolExecutor
+
+    count, size = 1000, 16384
+    data = content(count * size)
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(lambda i: stage.bucket.put("d/f%05d" % i, data[i * size : (i + 1) * size]), range(count)))
+    proxy = Proxy(stage.bucket.endpoint)
+    for delay in (0, 0.02):
+        proxy.rules = [{"delay": delay}]
+        for name, command in (("cat", "cat d/*"), ("tar", "tar cf - d | cat"), ("grep", "grep -r no-such-text d; true")):
+            rows = []
+            for _ in range(stage.options.rounds):
+                mount = stage.mount(endpoint=proxy.url if delay else None)
+                pid = mount.pid
+                before, _ = usage(pid)
+                begin = time.monotonic()
+                subprocess.run(["sh", "-c", command], cwd=mount.path, check=True, stdout=subprocess.DEVNULL)
+                seconds = time.monotonic() - begin
+                after, peak = usage(pid)
+                rows.append((seconds, after - before, peak, mount.status()["counters"]["requests"]))
+                mount.stop()
+                shutil.rmtree(mount.cache)
+            print(json.dumps({"benchmark": "small", "files": count, "bytes": size, "reader": name,
+                              "delay_milliseconds": round(1000 * delay), "seconds": round(median(r[0] for r in rows), 3),
+                              "rounds": [round(r[0], 2) for r in rows], "cpu_seconds": round(median(r[1] for r in rows), 3),
+                              "peak_mib": round(max(r[2] for r in rows) / MIB, 1), "requests": rows[-1][3]}), flush=True)
+    proxy.close()
+
+
 def fill(bucket, keys):
     """Puts a byte at each key, many at a time."""
     from concurrent.futures import ThreadPoolExecutor
@@ -321,8 +351,8 @@ def finding(stage):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    works = {"cold": cold, "warm": warm, "kill": kill, "random": random_reads, "list": listing,
-             "find": finding}
+    works = {"cold": cold, "warm": warm, "kill": kill, "random": random_reads, "small": small,
+             "list": listing, "find": finding}
     parser.add_argument("work", choices=works)
     parser.add_argument("--size", default="1G")
     parser.add_argument("--rounds", type=int, default=5)

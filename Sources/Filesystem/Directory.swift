@@ -26,6 +26,8 @@ final class Directory: Sendable {
   let parentInodeNumber: UInt64
   /// The beginning of its children's inode numbers.
   let childNumbers: InodeNumber.Prefix
+  /// Fetches its small files ahead.
+  let siblings = SiblingPrefetch()
   private let state = Lock(State())
 
   init(node: NodeID, prefix: ObjectKey, inodeNumber: UInt64, parentInodeNumber: UInt64) {
@@ -59,6 +61,9 @@ final class Directory: Sendable {
     }
     return newest.isRunning ? .filling(newest) : .none
   }
+
+  /// The listing that is being filled or was the last to be.
+  var newestListing: DirectoryListing? { state.withLock { $0.newest ?? $0.complete } }
 
   /// The last complete listing, however old.
   var lastComplete: DirectoryListing? { state.withLock { $0.complete } }

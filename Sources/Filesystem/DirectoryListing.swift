@@ -141,6 +141,11 @@ final class DirectoryListing: Sendable {
     state.withLock { $0.contents.directoryRank(of: component) }
   }
 
+  /// The position of the row of the same child as `entry`.
+  func position(of entry: Entry) -> Int? {
+    state.withLock { $0.contents.position(of: entry.component, entry.kind) }
+  }
+
   /// The row of the same child as `entry`.
   func entry(matching entry: Entry) -> Entry? {
     state.withLock { $0.contents.entry(entry.component, entry.kind) }

@@ -107,7 +107,8 @@ struct ListingContents: Sendable {
     position(of: component, kind).flatMap { entry(at: $0) }
   }
 
-  private func position(of component: ArraySlice<UInt8>, _ kind: FileKind) -> Int? {
+  /// The position of the child with this component and kind.
+  func position(of component: ArraySlice<UInt8>, _ kind: FileKind) -> Int? {
     if kind == .directory, directoryCount == 0 { return nil }
     return index.first(tag: Entry.tag(component, kind)) { isRow(Int($0), component, kind) }
       .map { Int($0) }

@@ -35,35 +35,38 @@ extension MountedBucket {
   }
 
   private func opened(_ entry: Entry, _ node: NodeID) -> OpenAnswer {
-    let open = OpenFile(entry, node: node, bucket: self)
-    // Before the handle is known, because it may take a look at the disk.
-    let wholeFile = options.offersWholeFiles ? open.file?.wholeFile() : nil
+    let (handle, file) = addFileHandle(entry, node: node)
     return OpenAnswer(
-      handle: addHandle(.file(open)),
+      handle: handle,
       keepsPageCache: true,
-      wholeFile: wholeFile
+      wholeFile: options.offersWholeFiles ? file?.wholeFile() : nil
     )
   }
 
   package func read(
-    _ handle: HandleID,
+    _ id: HandleID,
     range: ByteRange,
     reply: consuming Reply<DataAnswer>
   ) {
     let (handle, isSuperseded) = tables.withLock { tables -> (OpenFile?, Bool) in
-      guard case .file(let open) = tables.handles[handle] else { return (nil, false) }
+      guard case .file(let open) = tables.handles[id] else { return (nil, false) }
       return (open, tables.inodes.isSuperseded(open.node))
     }
     guard let open = handle else {
       reply.fail(Self.unknownHandle)
       return
     }
+    log.write(
+      .debug,
+      "read",
+      ["handle": "\(id.rawValue)", "offset": "\(range.lowerBound)", "count": "\(range.count)"]
+    )
     guard !isSuperseded else {
       reply.fail(supersededError(of: open.node))
       return
     }
     if let file = open.file {
-      file.read(range, reply: reply)
+      file.read(range, by: id.rawValue, reply: reply)
     } else {
       reply.succeed(.bytes([]))
     }
@@ -75,8 +78,12 @@ extension MountedBucket {
   }
 
   private func close(_ handle: HandleID) {
-    let closed = tables.withLock { $0.handles.removeValue(forKey: handle) }
-    if case .file(let open) = closed { open.file?.close() }
+    let closed = tables.withLock { tables -> OpenFile? in
+      guard case .file(let open) = tables.handles.removeValue(forKey: handle) else { return nil }
+      if open.file != nil { tables.openObjects.closed(open.node) }
+      return open
+    }
+    closed?.file?.close(handle.rawValue)
   }
 
   /// A read of a superseded file fails with `ESTALE`, and that is reported as any failure is.

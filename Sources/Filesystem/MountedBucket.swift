@@ -16,6 +16,7 @@ package final class MountedBucket: FileOperations {
     var inodes: InodeTable
     var handles: [HandleID: Handle] = [:]
     var lastHandle: UInt64 = 0
+    var openObjects = OpenObjects()
     /// Names that the store said are absent, and until when that is believed.
     var absentNames: [NameKey: Instant] = [:]
     /// The store could not be reached, and until then isn't asked about what is known.
@@ -35,6 +36,7 @@ package final class MountedBucket: FileOperations {
   let files: ObjectFile.Environment
   let time: any TimeSource
   let timers: Timers
+  let log: Log
   let reporter: FailureReporter
   let queries: StoreQueries
   let mountedAt: Timestamp
@@ -45,6 +47,8 @@ package final class MountedBucket: FileOperations {
   let patience: Lock<PatienceLedger>
   let listingMemory: ListingMemory
   let walks = Lock(WalkTable())
+  /// Opens cache entries ahead of their readers: disk calls, which no reader should wait for.
+  let aheadPool = BlockingPool(threadCount: 2)
   // Lock order: `tables` and the others here are never held together, nor while anything is called.
   let tables: Lock<Tables>
 
@@ -63,6 +67,7 @@ package final class MountedBucket: FileOperations {
     self.cache = cache
     self.time = time
     self.timers = timers
+    self.log = log
     files = ObjectFile.Environment(
       cache: cache,
       timers: timers,

@@ -1,7 +1,7 @@
 package import Core
 package import Support
 
-/// One version of an object as a random-access file, for one open handle.
+/// One version of an object as a random-access file, shared by the handles that are open on it.
 ///
 /// It clamps reads to the object's size, asks the prefetch policy what to fetch, and hands the read
 /// to the cache. Bytes that are on disk are answered on the calling thread; otherwise the reply is
@@ -44,6 +44,7 @@ package final class ObjectFile: Sendable {
 
   /// A read that has just waited for its whole patience in vain.
   private struct Refusal: Sendable {
+    let reader: UInt64
     let range: ByteRange
     let error: FileError
     /// When it ends.
@@ -78,13 +79,19 @@ package final class ObjectFile: Sendable {
   }
 
   /// Answers with the bytes of `range` that are in the object; none at or behind its end.
-  package func read(_ range: ByteRange, reply: consuming Reply<DataAnswer>) {
+  ///
+  /// `reader` tells the handles apart.
+  package func read(
+    _ range: ByteRange,
+    by reader: UInt64 = 0,
+    reply: consuming Reply<DataAnswer>
+  ) {
     let wanted = range.clamped(to: ByteRange(0, version.size))
     guard !wanted.isEmpty else {
       reply.succeed(.bytes([]))
       return
     }
-    if let error = refusal(of: wanted) {
+    if let error = refusal(of: wanted, to: reader) {
       reply.fail(error)
       return
     }
@@ -97,9 +104,10 @@ package final class ObjectFile: Sendable {
       reply.fail(failure)
       return
     }
-    let decision = state.withLock { $0.policy.readRequested(wanted) }
+    let link = object.link
+    let decision = state.withLock { $0.policy.readRequested(wanted, by: reader, over: link) }
     if !decision.abandoned.isEmpty { object.abandonPrefetch(of: decision.abandoned) }
-    read(wanted, of: object, plan: decision.plan, reply: reply)
+    read(wanted, by: reader, of: object, plan: decision.plan, reply: reply)
   }
 
   /// An object of at most this many bytes is verified when it is opened.
@@ -118,14 +126,15 @@ package final class ObjectFile: Sendable {
     return kept(object).wholeFile(verifiedSizeMax: Self.sizeVerifiedAtOpenMax)
   }
 
-  /// The handle is closed: what was fetched for it alone isn't wanted any more.
-  package func close() {
-    let (object, outstanding) = state.withLock { ($0.object, $0.policy.outstanding) }
-    if let object, !outstanding.isEmpty { object.abandonPrefetch(of: outstanding) }
+  /// A handle is closed: what was fetched for it alone isn't wanted any more.
+  package func close(_ reader: UInt64 = 0) {
+    let (object, unwanted) = state.withLock { ($0.object, $0.policy.readerClosed(reader)) }
+    if let object, !unwanted.isEmpty { object.abandonPrefetch(of: unwanted) }
   }
 
   private func read(
     _ range: ByteRange,
+    by reader: UInt64,
     of object: any CachedObject,
     plan: FetchPlan,
     reply: consuming Reply<DataAnswer>
@@ -137,7 +146,7 @@ package final class ObjectFile: Sendable {
       let pending = PendingRead(range, of: object)
       if let reply = slot.take() {
         pending.park(reply, environment: environment) { [weak self, observer] error in
-          self?.refused(range, error)
+          self?.refused(range, of: reader, error)
           observer.readFailed(error)
         }
       }
@@ -167,17 +176,19 @@ package final class ObjectFile: Sendable {
   }
 
   /// Remembers a wait in vain for the kernel's second question.
-  private func refused(_ range: ByteRange, _ error: FileError) {
+  private func refused(_ range: ByteRange, of reader: UInt64, _ error: FileError) {
     guard error.code == .timedOut else { return }
     let until = environment.time.now + Self.repetitionSpan
-    state.withLock { $0.refusal = Refusal(range: range, error: error, until: until) }
+    state.withLock {
+      $0.refusal = Refusal(reader: reader, range: range, error: error, until: until)
+    }
   }
 
   /// The error of a read that was just made in vain, if this is the same again.
-  private func refusal(of range: ByteRange) -> FileError? {
+  private func refusal(of range: ByteRange, to reader: UInt64) -> FileError? {
     guard let refusal = state.withLock({ $0.refusal }) else { return nil }
     if refusal.until > environment.time.now {
-      return refusal.range.overlaps(range) ? refusal.error : nil
+      return refusal.reader == reader && refusal.range.overlaps(range) ? refusal.error : nil
     }
     state.withLock { state in
       // Another may have come meanwhile.

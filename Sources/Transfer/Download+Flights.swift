@@ -64,6 +64,9 @@ extension Download {
     }
   }
 
+  /// Less than this is left to the kernel's own write-back.
+  private static let writebackMin = 1 << 20
+
   /// A flight is over: tells those who counted on it, then records what is left to record.
   func landed(_ flight: Flight, _ landing: Flight.Landing) async {
     let outcome: DownloadMachine.Outcome?
@@ -83,10 +86,15 @@ extension Download {
     run(actions)
     let (arrived, unit) = flight.takeRest()
     if !arrived.isEmpty {
-      await environment.disk.run { [self] in
+      if arrived.count < Self.writebackMin {
+        // One short line; the way to another thread would take longer.
         if let unit { record(unit) }
-        // A cold read is bound by the disk where dirty pages pile up before their write-back.
-        file.startWriteback(of: arrived)
+      } else {
+        await environment.disk.run { [self] in
+          if let unit { record(unit) }
+          // A cold read is bound by the disk where dirty pages pile up before their write-back.
+          file.startWriteback(of: arrived)
+        }
       }
       observer.downloadGrew(self, by: arrived.count)
       noteIfWhole()

@@ -73,6 +73,8 @@ package final class Download: CachedObject {
 
   package var cachedByteCount: Int { state.withLock { $0.machine.cachedByteCount } }
 
+  package var link: Link? { environment.scheduler.link }
+
   /// What is on disk, verified or not, what is on its way, and what is neither.
   package var map: CacheMap {
     let (present, flights) = progress

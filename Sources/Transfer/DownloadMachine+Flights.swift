@@ -12,10 +12,18 @@ extension DownloadMachine {
   }
 
   /// Makes a flight that will bring bytes of `range` bring them soon.
-  mutating func hurry(_ flight: Flight, for range: ByteRange, now: Instant) -> [Action] {
+  mutating func hurry(
+    _ flight: Flight,
+    for range: ByteRange,
+    isInOrder: Bool,
+    now: Instant
+  ) -> [Action] {
     guard let index = index(of: flight.id) else { return [] }
     let need = flight.remaining.clamped(to: range).lowerBound
-    if need - flight.mark > max(limits.farAhead, reach(of: flight, now: now)) {
+    let reach =
+      isInOrder
+      ? reachInOrder(of: flight, now: now) : reach(of: flight, limits.patience, now: now)
+    if need - flight.mark > max(limits.farAhead, reach) {
       flights[index].end = need
       return [start(ByteRange(need, flight.end), isUrgent: true)]
     }
@@ -24,11 +32,20 @@ extension DownloadMachine {
     return [.promote(flight.id)]
   }
 
-  /// The bytes that a flight will bring within the limits' patience: as fast as it has been, or, until
-  /// that can be told, as fast as others were.
-  private func reach(of flight: Flight, now: Instant) -> Int {
+  /// The same for a reader that goes forward.
+  ///
+  /// A flight that has not had its turn, or has only just had it, gets the time that it needs.
+  private func reachInOrder(of flight: Flight, now: Instant) -> Int {
+    let patience = limits.patienceInOrder
+    guard let startedAt = flight.startedAt, now - startedAt >= patience else { return size }
+    return reach(of: flight, patience, now: now)
+  }
+
+  /// The bytes that a flight will bring within `patience`: as fast as it has been, or, until that can
+  /// be told, as fast as others were.
+  private func reach(of flight: Flight, _ patience: Duration, now: Instant) -> Int {
     guard let startedAt = flight.startedAt else { return 0 }
-    let patience = Double(limits.patience.wholeNanoseconds)
+    let patience = Double(patience.wholeNanoseconds)
     let elapsed = Double(max(1, (now - startedAt).wholeNanoseconds))
     let speed = Double(flight.mark - flight.start) / elapsed
     let isTold = elapsed >= patience || usualSpeed == nil

@@ -78,6 +78,11 @@ package struct DownloadMachine: Sendable {
     /// 250 ms: a cut ends a connection, with whatever is in its buffers, and opens another; a reader
     /// notices a longer wait than this.
     package var patience = Duration.milliseconds(250)
+    /// The same for a reader that goes forward and wants the bytes on the way too: the kernel reads
+    /// ahead of it, up to 4 MiB, in pieces that nobody waits for yet.
+    ///
+    /// 2 s: on a line where 4 MiB take longer the reader may have jumped.
+    package var patienceInOrder = Duration.seconds(2)
     /// A running flight that nobody waits for any more goes on if it has at most this much to come.
     ///
     /// 8 MiB: a part of the mount's default size; the reader often comes back.
@@ -142,7 +147,7 @@ package struct DownloadMachine: Sendable {
     waiters.append(Waiter(id: id, range: range))
     var actions: [Action] = []
     for flight in flights where flight.remaining.overlaps(range) {
-      actions += hurry(flight, for: range, now: now)
+      actions += hurry(flight, for: range, isInOrder: plan.isInOrder, now: now)
     }
     // The plan covers the range; the range itself comes last in case it does not.
     for piece in plan.demand + [range] {

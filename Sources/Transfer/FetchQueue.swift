@@ -2,6 +2,9 @@
 ///
 /// Urgent entries (a reader waits) go before those ahead of a reader, which never take the last
 /// slots: a guess must not delay a demand.
+///
+/// A small fetch is over after about a round trip, whatever the line's speed, so a slot holds several of
+/// them: what bounds small files is how many are asked for at a time.
 package struct FetchQueue: Sendable {
   /// One that waits for its turn or has it.
   package struct Entry: Hashable, Sendable {
@@ -9,16 +12,30 @@ package struct FetchQueue: Sendable {
     package var id: UInt64
     /// Memory that it holds while it has a slot, in bytes.
     package var byteCount: Int
+    /// It fetches little.
+    package var isSmall: Bool
 
     /// Creates an entry.
-    package init(id: UInt64, byteCount: Int) {
+    package init(id: UInt64, byteCount: Int, isSmall: Bool = false) {
       self.id = id
       self.byteCount = byteCount
+      self.isSmall = isSmall
     }
+
+    /// What it takes of `smallPerSlot`.
+    fileprivate var share: Int { isSmall ? 1 : FetchQueue.smallPerSlot }
   }
+
+  /// Small fetches in one slot.
+  ///
+  /// 3: with the default of 8 slots 18 small files are on their way ahead of a reader, 900 a second at
+  /// 20 ms a round trip, and a store is asked for no more than 24 objects at a time.
+  package static let smallPerSlot = 3
 
   private let slotCount: Int
   private let reservedCount: Int
+  /// The sum of the running entries' shares.
+  private var takenCount = 0
   private var urgent: [Entry] = []
   private var ahead: [Entry] = []
   private var running: [UInt64: Entry] = [:]
@@ -63,8 +80,10 @@ package struct FetchQueue: Sendable {
 
   /// The entry whose turn it is; nil if none waits or no slot is free for it.
   package var next: Entry? {
-    if let first = urgent.first { return running.count < slotCount ? first : nil }
-    return running.count < slotCount - reservedCount ? ahead.first : nil
+    let first = urgent.first ?? ahead.first
+    guard let first else { return nil }
+    let count = urgent.isEmpty ? slotCount - reservedCount : slotCount
+    return takenCount + first.share <= count * Self.smallPerSlot ? first : nil
   }
 
   /// Gives `next` its slot.
@@ -72,12 +91,15 @@ package struct FetchQueue: Sendable {
     guard let entry = next else { return }
     if urgent.isEmpty { ahead.removeFirst() } else { urgent.removeFirst() }
     running[entry.id] = entry
+    takenCount += entry.share
   }
 
   /// An entry gives its slot back.
   ///
   /// - Returns: the entry; nil if it had no slot.
   package mutating func ended(_ id: UInt64) -> Entry? {
-    running.removeValue(forKey: id)
+    let entry = running.removeValue(forKey: id)
+    takenCount -= entry?.share ?? 0
+    return entry
   }
 }

@@ -16,6 +16,7 @@ final class Flight: BodySink {
     /// The flight has all it wants, though its request may not be over.
     var isComplete = false
     var refusal: DiskFailure?
+    var firstByteAt: Instant?
     /// Where the unit that is not recorded yet starts.
     var unitStart: Int
     /// One past the last byte that arrived.
@@ -48,7 +49,7 @@ final class Flight: BodySink {
   /// The task starts on the caller's thread, so that with a free slot the request is sent without a hop.
   func launch() {
     let isUrgent = state.withLock { $0.isUrgent }
-    let slot = download.environment.scheduler.line(isUrgent: isUrgent)
+    let slot = download.environment.scheduler.line(isUrgent: isUrgent, size: range.count)
     let (isCancelled, isPromoted) = state.withLock { state in
       state.slot = slot
       return (state.isCancelled, state.isUrgent && !isUrgent)
@@ -84,6 +85,10 @@ final class Flight: BodySink {
   func receive(_ bytes: RawSpan, at offset: Int) throws(DiskFailure) {
     guard state.withLock({ $0.mark == offset && !$0.isComplete }) else {
       throw Self.stopped
+    }
+    if offset == range.lowerBound {
+      let now = download.environment.time.now
+      state.withLock { $0.firstByteAt = now }
     }
     do throws(DiskFailure) {
       try download.file.write(bytes, at: offset)
@@ -141,6 +146,9 @@ final class Flight: BodySink {
       slot.leave()
       return await download.landed(self, .cancelled)
     }
+    let (scheduler, time) = (download.environment.scheduler, download.environment.time)
+    let begin = time.now
+    scheduler.fetchBegan(at: begin)
     let context = RequestContext(
       deadline: download.environment.time.now + download.settings.flightDeadline,
       retryCountMax: download.settings.retryCountMax,
@@ -153,6 +161,10 @@ final class Flight: BodySink {
     } catch {
       failure = error
     }
+    let (byteCount, firstByteAt) = state.withLock {
+      ($0.mark - range.lowerBound, $0.firstByteAt)
+    }
+    scheduler.fetchEnded(byteCount: byteCount, delay: firstByteAt.map { $0 - begin }, at: time.now)
     slot.leave()
     await download.landed(self, state.withLock { Self.landing($0, failure) })
   }

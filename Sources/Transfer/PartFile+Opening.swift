@@ -115,11 +115,13 @@ extension PartFile {
   }
 
   /// Writes a whole text beside `path` and gives it the name.
+  ///
+  /// - Returns: the file, open for more.
   static func replace(
     _ path: String,
     with text: String,
     _ faults: DiskFaults? = nil
-  ) throws(OpenError) {
+  ) throws(OpenError) -> FileDescriptor {
     let temporary = path + ".new"
     try onDisk { () throws(DiskFailure) in
       try faults?(.writeCheckpoint)
@@ -127,7 +129,7 @@ extension PartFile {
       guard try Disk.status(of: temporary)?.kind != .directory else { return }
       try Disk.removeFile(temporary)
     }
-    let file = try openOwn(temporary, [.readWrite, .create, .exclusive])
+    let file = try openOwn(temporary, [.readWrite, .append, .create, .exclusive])
     let bytes = Array(text.utf8)
     try onDisk { () throws(DiskFailure) in
       try bytes.span.bytes.withUnsafeBytes { (buffer) throws(DiskFailure) in
@@ -135,6 +137,7 @@ extension PartFile {
       }
       try Disk.rename(temporary, to: path)
     }
+    return file
   }
 }
 

@@ -108,8 +108,9 @@ package final class PartFile: Sendable {
       let merged = (old ?? Checkpoint(identity: identity)).merged(unitSizeMax: unitSize)
       let lines = try paths.checkpoint.map { path in
         let isTidy = old.map { !$0.isTorn && $0.lineCount <= 2 * merged.lineCount + 64 } ?? false
-        if !isTidy { try replace(path, with: merged.text, faults) }
-        return try openOwn(path, [.readWrite, .append])
+        return isTidy
+          ? try openOwn(path, [.readWrite, .append])
+          : try replace(path, with: merged.text, faults)
       }
       return PartFile(
         paths,

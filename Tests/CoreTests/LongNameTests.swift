@@ -1,4 +1,5 @@
 import Core
+import Simulation
 import Testing
 
 @Suite struct LongNameTests {
@@ -89,7 +90,7 @@ import Testing
 
   @Test(arguments: 0..<200 as Range<UInt64>)
   func everyComponentIsReadBackFromItsNames(seed: UInt64) {
-    var generator = SeededGenerator(seed: seed)
+    var generator = Seeded(seed)
     let pieces: [[UInt8]] = [
       [0x61], [0x25], [0x0A], [0xFF], [0xC3, 0xA9], [0xE2, 0x82], [0xE2, 0x82, 0xAC],
       [0xF0, 0x9F, 0x98, 0x80], Array("%dipper-long%".utf8), [0x2E],

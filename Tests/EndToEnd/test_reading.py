@@ -223,8 +223,41 @@ def test_eight_readers_share_what_is_fetched(weather_mount, proxy, strict_bucket
     mount = weather_mount().start()
     readers = [subprocess.Popen(["sha256sum", mount / "f"], stdout=subprocess.PIPE, text=True) for _ in range(8)]
     assert {r.communicate(timeout=100)[0][:64] for r in readers} == {sha256(data)}
-    # Once for all, and what was on its way when a request was cut short for a reader far ahead.
-    assert proxy.body_bytes("/f") < 2 * len(data)
+    # Every byte is asked for once, and no request is ended before its end.
+    wanted = proxy.wanted("/f")
+    assert all(end == begin for (_, end, _), (begin, _, _) in zip(wanted, wanted[1:])), wanted
+    assert all(sent == end - begin for begin, end, sent in wanted), wanted
+    assert proxy.body_bytes("/f") == len(data)
+
+
+def test_eight_readers_of_eight_places_share_what_is_fetched(weather_mount, proxy, strict_bucket):
+    data = random.Random(8).randbytes(64 * MIB)
+    strict_bucket.put("f", data)
+    mount = weather_mount().start()
+    failures = []
+
+    def read_all(start):
+        with open(mount / "f", "rb", buffering=0) as file:
+            seen = b""
+            for begin, end in ((start, len(data)), (0, start)):
+                file.seek(begin)
+                while begin < end:
+                    piece = file.read(min(MIB // 2, end - begin))
+                    seen += piece
+                    begin += len(piece)
+            if seen != data[start:] + data[:start]:
+                failures.append(start)
+
+    readers = [threading.Thread(target=read_all, args=(i * 8 * MIB,)) for i in range(8)]
+    for reader in readers:
+        reader.start()
+    for reader in readers:
+        reader.join()
+    assert failures == []
+    # Where one reader comes to what another has fetched ahead, a request may be ended for it: once for
+    # each reader and each of its two ends.
+    in_sockets = proxy.body_bytes("/f") - len(data)
+    assert in_sockets <= 16 * MIB, proxy.wanted("/f")
 
 
 def test_N3_inode_numbers_survive_a_remount(mounted):
@@ -255,6 +288,33 @@ def test_first_byte_of_a_listed_file_costs_one_request(weather_mount, proxy, str
     before = proxy.mark()
     assert mount.read("d/f") == b"x" * 1000
     assert [r["method"] for r in proxy.log[before:]] == ["GET"]
+
+
+@pytest.mark.parametrize("reader", ["cat d/*", "tar cf - d | cat", "grep -r no-such-text d; true"])
+def test_R2_small_files_read_in_order_cost_one_request_each(weather_mount, proxy, strict_bucket, reader):
+    for i in range(150):
+        strict_bucket.put("d/f%03d" % i, b"%d " % i * 1000)
+    mount = weather_mount(options=["--metadata-ttl", "60"]).start()
+    assert len(os.listdir(mount / "d")) == 150
+    before = proxy.mark()
+    assert subprocess.run(["sh", "-c", reader], cwd=mount.path, stdout=subprocess.DEVNULL).returncode == 0
+    requests = proxy.log[before:]
+    assert {r["method"] for r in requests if "list-type" not in r["query"]} == {"GET"}
+    assert sorted(r["path"] for r in requests if r["path"].endswith(tuple("0123456789"))) == [
+        "/%s/d/f%03d" % (strict_bucket.name, i) for i in range(150)]
+
+
+def test_R2_small_files_are_fetched_ahead_of_their_reader(weather_mount, proxy, strict_bucket):
+    for i in range(150):
+        strict_bucket.put("d/f%03d" % i, b"%d " % i * 1000)
+    mount = weather_mount(options=["--metadata-ttl", "60"]).start()
+    names = sorted(os.listdir(mount / "d"))
+    before = proxy.mark()
+    for name in names[:20]:
+        assert mount.read("d/" + name) == b"%d " % int(name[1:]) * 1000
+    wait_for(lambda: len(proxy.requests("GET", "/d/", before)) >= 20 + 40, "files ahead")
+    # The reader has stopped: no more than the window is fetched for it.
+    assert len(proxy.requests("GET", "/d/", before)) <= 20 + 64
 
 
 def test_large_directories_are_complete(mounted, bucket):

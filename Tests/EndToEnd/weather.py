@@ -33,6 +33,11 @@ def words(offset, count):
     return data[offset - first * 8 : offset - first * 8 + count]
 
 
+# What may lie in the proxy's socket, sent and not yet taken: small, so that `sent` is what the client
+# had to take, to within this much for each request that ends early.
+SEND_BUFFER = 128 << 10
+
+
 class Entry(dict):
     """One request in the log."""
 
@@ -65,6 +70,14 @@ class Proxy:
     def body_bytes(self, key=None, since=0):
         """Body bytes sent to the client for objects (GET with a key below the bucket)."""
         return sum(r["sent"] for r in self.requests("GET", key, since) if "list-type" not in r["query"])
+
+    def wanted(self, key, since=0):
+        """The byte ranges that were asked for, and for each how much of it was sent."""
+        found = []
+        for request in self.requests("GET", key, since):
+            first, last = request["headers"]["range"].removeprefix("bytes=").split("-")
+            found.append((int(first), int(last) + 1, request["sent"]))
+        return sorted(found)
 
     def mark(self):
         """A position in the log."""
@@ -106,6 +119,8 @@ class Proxy:
                 self._reset(client)
                 continue
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            # Linux doubles it, for its own bookkeeping.
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
             with self.lock:
                 self.sockets.add(client)
             threading.Thread(target=self._serve, args=(client,), daemon=True).start()
@@ -286,6 +301,7 @@ class Proxy:
                     self.stopped.wait(rule.get("stall", 3600))
                     return False
                 if "reset_after" in rule:
+                    entry["is_cut"] = True
                     self._reset(client)
                 return False
         return True

@@ -1,15 +1,16 @@
 import Core
+import Simulation
 
 /// Keys that a bucket may have and a file system would rather not.
 struct HostileKeys {
-  private var generator: SeededGenerator
+  private var generator: Seeded
   private var longPieces: [[UInt8]] = []
 
   /// 1 to 1,024 bytes.
   private static let lengthMax = 1024
 
   init(seed: UInt64) {
-    generator = SeededGenerator(seed: seed)
+    generator = Seeded(seed)
     // Long components with the same beginning share directories.
     for _ in 0..<2 { longPieces.append(longPiece()) }
   }

@@ -96,6 +96,52 @@ import Testing
     #expect(!mount.cache.abandoned.withLock { $0 }.isEmpty)
   }
 
+  @Test func r2HandlesOfOneFileShareWhatIsFetchedAhead() async throws {
+    let mount = try TestMount()
+    mount.store.place(ObjectKey("big"), .words(size: 64 * mebi))
+    let node = try await mount.node("big")
+    let handles = [try await mount.open(node), try await mount.open(node)]
+    for step in 0..<8 {
+      let range = ByteRange(offset: step * mebi, count: mebi)
+      _ = try await mount.read(handles[step % 2], range)
+    }
+    try await mount.release(handles[0])
+    #expect(mount.cache.abandoned.withLock { $0 }.isEmpty, "the other handle reads on")
+    try await mount.release(handles[1])
+    #expect(!mount.cache.abandoned.withLock { $0 }.isEmpty)
+  }
+
+  @Test func r2SmallFilesThatAreOpenedInOrderAreFetchedAhead() async throws {
+    let mount = try TestMount()
+    for index in 0..<100 { mount.place("d/f\(100 + index)", "file \(index)") }
+    let directory = try await mount.node("d")
+    _ = try await mount.names(directory)
+    mount.store.forgetCalls()
+    for index in 0..<20 {
+      let node = try await mount.node("d/f\(100 + index)")
+      #expect(try await mount.text(node) == "file \(index)")
+    }
+    try await eventually("files to be fetched ahead") {
+      mount.store.calls.of(.getObject).count >= 60
+    }
+    let calls = mount.store.calls
+    #expect(Set(calls.map(\.operation)) == [.getObject])
+    #expect(calls.allSatisfy { $0.ifMatch != nil })
+    #expect(Set(calls.map(\.key)).count == calls.count, "each once")
+  }
+
+  @Test func r2SmallFilesThatAreOpenedAnyhowAreNot() async throws {
+    let mount = try TestMount()
+    for index in 0..<100 { mount.place("d/f\(100 + index)", "file \(index)") }
+    let directory = try await mount.node("d")
+    _ = try await mount.names(directory)
+    mount.store.forgetCalls()
+    for index in [50, 3, 71, 22, 90, 14, 66] {
+      _ = try await mount.text(try await mount.node("d/f\(100 + index)"))
+    }
+    #expect(mount.store.calls.of(.getObject).count == 7)
+  }
+
   @Test func readsAreClampedToTheObject() async throws {
     let mount = try TestMount()
     mount.place("f", "hello")

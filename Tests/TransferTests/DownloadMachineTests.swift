@@ -153,6 +153,24 @@ private let start = Instant(nanoseconds: 0)
     machine.checkInvariants()
   }
 
+  @Test func aReaderThatGoesForwardWaitsForWhatLiesBetween() {
+    var machine = machine()
+    let part = ByteRange(0, 32 * mebibyte)
+    _ = machine.wanted(ahead: [part])
+    let near = ByteRange(8 * mebibyte, 8 * mebibyte + 4096)
+    let plan = FetchPlan(demand: [near], isInOrder: true)
+    // Nobody knows yet how fast it is.
+    #expect(starts(machine.requested(by: WaitID(1), near, plan: plan, now: start)) == [])
+    machine.started(machine.flights[0].id, at: start)
+    #expect(starts(machine.requested(by: WaitID(2), near, plan: plan, now: start)) == [])
+    _ = machine.advanced(machine.flights[0].id, to: 2 * mebibyte)
+    // 2 MiB in 2 s: the reader would wait for 6 more.
+    let now = start + .seconds(2)
+    let actions = machine.requested(by: WaitID(3), near, plan: plan, now: now)
+    #expect(starts(actions) == [ByteRange(8 * mebibyte, 32 * mebibyte)])
+    machine.checkInvariants()
+  }
+
   @Test(arguments: 0..<200) func randomEventsLoseNoWaiter(seed: UInt64) {
     var random = Seeded(seed)
     let size = 10_000

@@ -42,6 +42,23 @@ import Transfer
     #expect(drain(&queue) == [1])
   }
 
+  @Test func aSlotHoldsSeveralSmallFetches() {
+    var queue = FetchQueue(slotCount: 3)
+    for id in 0..<5 as Range<UInt64> {
+      queue.enqueued(FetchQueue.Entry(id: id, byteCount: 1, isSmall: true), isUrgent: false)
+    }
+    #expect(drain(&queue) == [0, 1, 2], "one slot is theirs, two are kept for urgent ones")
+    queue.enqueued(entry(10), isUrgent: true)
+    queue.enqueued(entry(11), isUrgent: true)
+    #expect(drain(&queue) == [10, 11])
+    _ = queue.ended(1)
+    queue.enqueued(entry(12), isUrgent: true)
+    #expect(queue.next == nil, "a large one needs a whole slot")
+    _ = queue.ended(0)
+    _ = queue.ended(2)
+    #expect(drain(&queue) == [12])
+  }
+
   @Test func whoGaveUpHasNoTurn() {
     var queue = FetchQueue(slotCount: 1)
     queue.enqueued(entry(0), isUrgent: true)

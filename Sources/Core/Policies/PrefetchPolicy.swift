@@ -1,15 +1,23 @@
-/// Decides, for one open file, how much each read fetches and what is fetched ahead of it.
+/// Decides, for one version of an object that is open, how much each read fetches and what is fetched
+/// ahead of it.
 ///
-/// A read that fits no pattern gets one request of at most 128 KiB and nothing ahead. Reads that go
-/// forward form a *stream*. A stream proves itself with its second read, once it has come 64 KiB;
+/// A read that fits no pattern gets one request of at most 128 KiB and nothing ahead; in the last
+/// 128 KiB of the object it gets all of them, for what reads there looks for an index. Reads that go
+/// forward, or backward, form a *stream*. A stream proves itself with its second read, once it has come 64 KiB;
 /// from then on requests grow with the distance it has come up to the part size, and so does what
 /// is wanted ahead, so that a wrong guess never costs more than a small multiple of what was read.
 ///
 /// The kernel's readahead sends several large reads at a time from several threads, so they come
 /// slightly out of order: a read belongs to a stream if it starts or ends near the stream's
-/// frontier. A second stream may run beside the first (two threads on one descriptor). One stray
-/// read doesn't end a stream; a second one without a read of the stream in between does, and what
-/// the stream had asked for ahead is then abandoned.
+/// frontier. A second stream may run beside the first (two threads on one descriptor). What lies ahead
+/// is also no more than the link brings in a second, or in four times its delay. Reads at equal
+/// distances get the places where the next ones are expected.
+///
+/// Handles that are open on the same object share a policy, as they share the kernel's pages: what one
+/// has read is no read of the others any more, so each alone would see gaps. A *reader* is such a
+/// handle. One stray read of a reader doesn't end a stream; a second one without a read of the stream
+/// in between does, unless another reader is in that stream, and what the stream had asked for ahead is
+/// then abandoned.
 package struct PrefetchPolicy: Sendable {
   /// What bounds the guesses.
   package struct Limits: Hashable, Sendable {
@@ -55,81 +63,170 @@ package struct PrefetchPolicy: Sendable {
   /// A stream must have come this far before anything is fetched ahead of it: random reads of 4 KiB
   /// that happen to be neighbours don't.
   private static let proofMin = 64 << 10
-  /// Streams remembered at a time: two that run, and one that may become one.
+  /// Streams of one reader remembered at a time: two that run, and one that may become one.
   private static let streamCountMax = 3
+  /// Streams of all readers remembered at a time; a read looks at each.
+  private static let allStreamCountMax = 48
   /// A running stream ends with this many stray reads in a row.
   private static let strayCountMax = 2
 
   private let objectSize: Int
   private let limits: Limits
+  /// Backward streams see the object in a mirror, a multiple of the part size wide, so that borders of
+  /// parts are borders in it too.
+  private let mirror: Int
+  /// The strides of readers whose reads belong to no stream.
+  private var strides: [UInt64: PrefetchStride] = [:]
   /// The streams, most recently read first.
-  private var streams: [Stream] = []
+  private var streams: [PrefetchStream] = []
   private var isFirst = true
 
   /// Creates the policy of a newly opened file of `objectSize` bytes.
   package init(objectSize: Int, limits: Limits = Limits()) {
     self.objectSize = objectSize
     self.limits = limits
+    mirror = objectSize.roundedUp(to: limits.partSize)
   }
 
-  /// Everything asked for ahead of where the reader is; to be abandoned when the file is closed.
-  package var outstanding: [ByteRange] { streams.flatMap(\.unreached) }
+  /// Everything asked for ahead of where the readers are.
+  package var outstanding: [ByteRange] {
+    streams.flatMap(unreached) + strides.values.flatMap(\.planned)
+  }
+
+  /// A reader is gone.
+  ///
+  /// - Returns: what was asked for ahead of it alone.
+  package mutating func readerClosed(_ reader: UInt64) -> [ByteRange] {
+    for index in streams.indices { streams[index].readers[reader] = nil }
+    let expected = strides.removeValue(forKey: reader)?.planned ?? []
+    return endLeftStreams() + unwanted(expected)
+  }
 
   /// A read of `range`, which is not empty and lies in the object, is about to start.
-  package mutating func readRequested(_ range: ByteRange) -> Decision {
+  ///
+  /// `link` is what is known of the way to the store.
+  package mutating func readRequested(
+    _ range: ByteRange,
+    by reader: UInt64 = 0,
+    over link: Link? = nil
+  ) -> Decision {
     precondition(!range.isEmpty && range.upperBound <= objectSize, "a read inside the object")
     defer { isFirst = false }
     if isFirst, range.lowerBound == 0, objectSize <= limits.wholeObjectMax {
       let whole = ByteRange(0, objectSize)
-      streams = [Stream(range, plannedEnd: objectSize)]
+      streams = [PrefetchStream(range, plannedEnd: objectSize, reader)]
       return Decision(plan: FetchPlan(demand: [whole]))
     }
-    guard let index = streams.firstIndex(where: { $0.accepts(range, Self.reorderMax) }) else {
-      return strayRead(range)
-    }
+    let index = streams.firstIndex { $0.accepts(seen(range, by: $0), Self.reorderMax) }
+    guard let index else { return strayRead(range, reader) }
     var stream = streams.remove(at: index)
     let wasRunning = stream.isRunning
-    stream.advance(over: range, proofMin: Self.proofMin)
-    var abandoned: [ByteRange] = []
-    if !wasRunning && stream.isRunning { abandoned = countStray() }
-    let plan =
-      stream.isRunning
-      ? runningPlan(&stream, range) : FetchPlan(demand: loneDemand(&stream, range))
+    stream.advance(
+      over: seen(range, by: stream),
+      by: reader,
+      proofMin: Self.proofMin,
+      mirror: mirror
+    )
+    var decision = Decision(plan: FetchPlan(demand: []))
+    if stream.isRunning {
+      if !wasRunning { decision.abandoned = countStray(of: reader) }
+      let plan = runningPlan(&stream, seen(range, by: stream), link)
+      decision.plan.demand = plan.demand.map { seen($0, by: stream) }
+      decision.plan.ahead = plan.ahead.map { seen($0, by: stream) }
+      // The bytes of a request come forward.
+      decision.plan.isInOrder = !stream.isBackward
+    } else {
+      decision.plan.demand = loneDemand(&stream, range)
+    }
     streams.insert(stream, at: 0)
-    return Decision(plan: plan, abandoned: abandoned)
+    return decision
+  }
+
+  /// A range as a stream sees it, or the other way round.
+  private func seen(_ range: ByteRange, by stream: PrefetchStream) -> ByteRange {
+    stream.isBackward ? range.mirrored(mirror) : range
+  }
+
+  /// Requests of a stream that no read has reached.
+  private func unreached(_ stream: PrefetchStream) -> [ByteRange] {
+    stream.unreached.map { seen($0, by: stream) }
+  }
+
+  /// Adds what a reader whose stray reads are at equal distances will read next.
+  private mutating func addExpected(
+    after range: ByteRange,
+    _ reader: UInt64,
+    to decision: inout Decision
+  ) {
+    var stride = strides[reader] ?? PrefetchStride()
+    let (expected, abandoned) = stride.advance(
+      to: range,
+      in: objectSize,
+      countMax: min(limits.parallelMax, limits.aheadMax / max(range.count, Self.unitMin))
+    )
+    var asked = decision.plan.demand + stride.planned
+    for place in expected {
+      let requests = Self.requests(for: place, in: objectSize, largest: limits.partSize)
+      for request in requests where !asked.contains(where: { $0.overlaps(request) }) {
+        asked.append(request)
+        decision.plan.ahead.append(request)
+      }
+    }
+    stride.asked(for: decision.plan.ahead)
+    strides[reader] = stride
+    decision.abandoned += unwanted(abandoned)
   }
 
   /// A read that belongs to no stream: it may become one.
-  private mutating func strayRead(_ range: ByteRange) -> Decision {
-    var abandoned = countStray()
-    if streams.count == Self.streamCountMax {
+  private mutating func strayRead(_ range: ByteRange, _ reader: UInt64) -> Decision {
+    var abandoned = countStray(of: reader)
+    let own = streams.indices.filter { streams[$0].readers[reader] != nil }
+    if own.count >= Self.streamCountMax || streams.count >= Self.allStreamCountMax {
+      let places = own.count >= Self.streamCountMax ? own : Array(streams.indices)
       // A candidate that came to nothing goes first.
-      let index = streams.lastIndex { !$0.isRunning } ?? streams.count - 1
-      abandoned += streams.remove(at: index).unreached
-    }
-    var stream = Stream(range, plannedEnd: range.lowerBound)
-    let demand = loneDemand(&stream, range)
-    streams.insert(stream, at: 0)
-    return Decision(plan: FetchPlan(demand: demand), abandoned: abandoned)
-  }
-
-  /// Counts a read outside of the running streams and ends those that have lost their reader.
-  private mutating func countStray() -> [ByteRange] {
-    var abandoned: [ByteRange] = []
-    for index in streams.indices where streams[index].isRunning {
-      streams[index].strayCount += 1
-      if streams[index].strayCount >= Self.strayCountMax {
-        abandoned += streams[index].unreached
+      if let index = places.last(where: { !streams[$0].isRunning }) ?? places.last {
+        let ended = unreached(streams.remove(at: index))
+        abandoned += unwanted(ended)
       }
     }
-    streams.removeAll { $0.isRunning && $0.strayCount >= Self.strayCountMax }
-    return abandoned
+    var stream = PrefetchStream(range, plannedEnd: range.lowerBound, reader)
+    let demand = loneDemand(&stream, range)
+    streams.insert(stream, at: 0)
+    var decision = Decision(plan: FetchPlan(demand: demand), abandoned: abandoned)
+    addExpected(after: range, reader, to: &decision)
+    return decision
+  }
+
+  /// Counts a reader's read outside of its running streams and ends those that have lost their last.
+  private mutating func countStray(of reader: UInt64) -> [ByteRange] {
+    for index in streams.indices where streams[index].isRunning {
+      guard let count = streams[index].readers[reader] else { continue }
+      streams[index].readers[reader] = count + 1 < Self.strayCountMax ? count + 1 : nil
+    }
+    return endLeftStreams()
+  }
+
+  /// Ends the streams that no reader is in any more, and returns what nobody wants now.
+  private mutating func endLeftStreams() -> [ByteRange] {
+    let ended = streams.filter(\.readers.isEmpty)
+    guard !ended.isEmpty else { return [] }
+    streams.removeAll(where: \.readers.isEmpty)
+    return unwanted(ended.flatMap(unreached))
+  }
+
+  /// What of `ranges` no running stream has asked for too.
+  private func unwanted(_ ranges: [ByteRange]) -> [ByteRange] {
+    ranges.filter { range in
+      !streams.contains { stream in
+        stream.planned.contains { seen($0, by: stream).overlaps(range) }
+      }
+    }
   }
 
   /// The requests of a read that nothing is known about: one of the block or blocks it lies in.
-  private func loneDemand(_ stream: inout Stream, _ range: ByteRange) -> [ByteRange] {
+  private func loneDemand(_ stream: inout PrefetchStream, _ range: ByteRange) -> [ByteRange] {
     let demand = Self.requests(for: range, in: objectSize, largest: limits.partSize)
-    stream.plannedEnd = max(stream.plannedEnd, demand.last?.upperBound ?? 0)
+    stream.asked(for: demand)
     return demand
   }
 
@@ -139,6 +236,8 @@ package struct PrefetchPolicy: Sendable {
     in objectSize: Int,
     largest: Int
   ) -> [ByteRange] {
+    let tail = max(0, objectSize - unitMin).roundedUp(to: pageSize)
+    if range.lowerBound >= tail { return [ByteRange(tail, objectSize)] }
     var lower = range.lowerBound.roundedDown(to: unitMin)
     var upper = range.upperBound.roundedUp(to: unitMin)
     if upper - lower > max(unitMin, range.count.roundedUp(to: unitMin)) {
@@ -159,97 +258,42 @@ package struct PrefetchPolicy: Sendable {
   /// The kernel's page.
   private static let pageSize = 4096
 
-  /// What a running stream's read fetches: below what was planned its bytes are on their way
-  /// already, above it start the next units.
-  private func runningPlan(_ stream: inout Stream, _ range: ByteRange) -> FetchPlan {
+  /// What a running stream's read fetches, all as the stream sees it.
+  ///
+  /// Below what was planned its bytes are on their way already, above it start the next units.
+  private func runningPlan(
+    _ stream: inout PrefetchStream,
+    _ range: ByteRange,
+    _ link: Link?
+  ) -> FetchPlan {
+    let end = stream.isBackward ? mirror : objectSize
     var plan = FetchPlan(demand: [])
     let planned = range.clamped(to: ByteRange(0, max(stream.plannedEnd, range.lowerBound)))
     if !planned.isEmpty { plan.demand.append(planned) }
-    let unit = stream.unit(limits)
+    let unit = stream.unit(limits, link)
     while stream.plannedEnd < range.upperBound {
-      let next = nextUnit(&stream, unit)
+      let next = nextUnit(&stream, unit, end)
       // Before its turn a read leaves a gap, whose own reads are on their way.
       if next.overlaps(range) { plan.demand.append(next) } else { plan.ahead.append(next) }
     }
-    let target = stream.frontier + stream.window(limits)
+    let streamCount = 1 + streams.count(where: \.isRunning)
+    let target = stream.frontier + stream.window(limits, link, streamCount: streamCount)
     stream.planned.removeAll { $0.upperBound <= stream.frontier }
-    while stream.plannedEnd < objectSize, stream.planned.count < limits.parallelMax {
+    while stream.plannedEnd < end, stream.planned.count < limits.parallelMax {
       // Only whole units, so that each read doesn't add a sliver.
-      guard min((stream.plannedEnd + 1).roundedUp(to: unit), objectSize) <= target else { break }
-      plan.ahead.append(nextUnit(&stream, unit))
+      guard min((stream.plannedEnd + 1).roundedUp(to: unit), end) <= target else { break }
+      plan.ahead.append(nextUnit(&stream, unit, end))
     }
     return plan
   }
 
   /// Plans the next request of a stream, up to the next border of units.
-  private func nextUnit(_ stream: inout Stream, _ unit: Int) -> ByteRange {
-    let end = min((stream.plannedEnd + 1).roundedUp(to: unit), objectSize)
-    let range = ByteRange(stream.plannedEnd, end)
-    stream.plannedEnd = end
+  private func nextUnit(_ stream: inout PrefetchStream, _ unit: Int, _ end: Int) -> ByteRange {
+    let border = min((stream.plannedEnd + 1).roundedUp(to: unit), end)
+    let range = ByteRange(stream.plannedEnd, border)
+    stream.plannedEnd = border
     stream.planned.append(range)
     return range
-  }
-}
-
-/// Reads that go forward together.
-private struct Stream: Sendable {
-  /// Where it started.
-  var start: Int
-  /// One past the furthest byte read.
-  var frontier: Int
-  /// One past the furthest byte asked for.
-  var plannedEnd: Int
-  /// The requests that the frontier hasn't passed.
-  var planned: [ByteRange] = []
-  /// True once it has proved itself.
-  var isRunning = false
-  /// Reads outside of all running streams since its last read.
-  var strayCount = 0
-
-  init(_ first: ByteRange, plannedEnd: Int) {
-    start = first.lowerBound
-    frontier = first.upperBound
-    self.plannedEnd = plannedEnd
-  }
-
-  /// The bytes it has come.
-  var distance: Int { frontier - start }
-
-  /// Requests that no read has reached.
-  var unreached: [ByteRange] { planned.filter { $0.lowerBound >= frontier } }
-
-  /// Returns true if a read belongs to it.
-  ///
-  /// One that isn't running yet takes small reads only in exact order, for small reads come from
-  /// callers that wait for each; the kernel's readahead is large.
-  func accepts(_ range: ByteRange, _ reorderMax: Int) -> Bool {
-    let slack =
-      isRunning
-      ? reorderMax : range.count < PrefetchPolicy.unitMin ? 0 : min(4 * range.count, reorderMax)
-    return range.lowerBound <= frontier + slack
-      && range.upperBound >= max(start, frontier - 2 * reorderMax) - slack
-  }
-
-  /// A read of `range` belongs to it.
-  mutating func advance(over range: ByteRange, proofMin: Int) {
-    strayCount = 0
-    start = min(start, range.lowerBound)
-    if range.upperBound > frontier {
-      frontier = range.upperBound
-      isRunning = isRunning || distance >= proofMin
-    }
-  }
-
-  /// The size of its next requests.
-  func unit(_ limits: PrefetchPolicy.Limits) -> Int {
-    var unit = PrefetchPolicy.unitMin
-    while unit < 2 * distance, unit < limits.partSize { unit *= 2 }
-    return min(unit, limits.partSize)
-  }
-
-  /// How far ahead of its frontier it wants bytes.
-  func window(_ limits: PrefetchPolicy.Limits) -> Int {
-    min(limits.aheadMax, 8 * min(distance, limits.aheadMax))
   }
 }
 

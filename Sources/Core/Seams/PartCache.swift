@@ -50,6 +50,9 @@ package protocol CachedObject: AnyObject, Sendable {
   /// Bytes on disk.
   var cachedByteCount: Int { get }
 
+  /// What is known of the way to the store; nil if nothing is.
+  var link: Link? { get }
+
   /// Reads `range`, which lies inside the object and is not empty.
   ///
   /// If the bytes are on disk and verified the answer is immediate and nothing is allocated. Otherwise
@@ -90,17 +93,25 @@ extension CachedObject {
   package func wholeFile(verifiedSizeMax: Int) -> Int32? { nil }
 }
 
+extension CachedObject {
+  /// Nothing is known.
+  package var link: Link? { nil }
+}
+
 /// What a read wants fetched: the unit for its own missing bytes and what to have ahead.
 package struct FetchPlan: Hashable, Sendable {
   /// Ranges for the read's own missing bytes, covering them; each becomes at most one request.
   package var demand: [ByteRange]
   /// Ranges to fetch ahead, nearest first; each becomes at most one request.
   package var ahead: [ByteRange]
+  /// The reader goes forward through what is on its way, so it wants the bytes before these too.
+  package var isInOrder: Bool
 
   /// Creates a plan.
-  package init(demand: [ByteRange], ahead: [ByteRange] = []) {
+  package init(demand: [ByteRange], ahead: [ByteRange] = [], isInOrder: Bool = false) {
     self.demand = demand
     self.ahead = ahead
+    self.isInOrder = isInOrder
   }
 }
 
