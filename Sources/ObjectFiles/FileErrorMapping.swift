@@ -54,10 +54,10 @@ extension FileError {
     case .preconditionFailed, .rangeNotSatisfiable: .stale
     case .accessDenied, .badCredentials: .accessDenied
     case .alreadyExists: .exists
-    case .throttled, .serverFailure, .unreachable, .timedOut: .timedOut
+    case .throttled, .unreachable, .timedOut: .timedOut
     // Not ENOENT: a program must not take a lost bucket for an empty one.
     case .noSuchBucket, .noSuchUpload, .archived, .untrusted, .invalidAnswer, .wrongRegion,
-      .conflict, .invalidRequest:
+      .conflict, .invalidRequest, .serverFailure:
       .inputOutput
     case .unsupported: .notSupported
     case .tooLarge: .tooLarge

@@ -67,12 +67,12 @@ import Testing
       case .notFound, .preconditionFailed, .rangeNotSatisfiable: .stale
       case .accessDenied, .badCredentials: .accessDenied
       case .alreadyExists: .exists
-      case .throttled, .serverFailure, .unreachable, .timedOut: .timedOut
+      case .throttled, .unreachable, .timedOut: .timedOut
       case .unsupported: .notSupported
       case .tooLarge: .tooLarge
       case .offline: .hostUnreachable
       case .noSuchBucket, .noSuchUpload, .archived, .untrusted, .invalidAnswer, .wrongRegion,
-        .conflict, .invalidRequest, .sinkRefused, .cancelled:
+        .conflict, .invalidRequest, .sinkRefused, .cancelled, .serverFailure:
         .inputOutput
       }
     #expect(code == expected)

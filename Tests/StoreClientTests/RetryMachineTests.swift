@@ -95,6 +95,29 @@ import Testing
     #expect(failure.message.contains("why"))
   }
 
+  @Test func anInternalErrorIsGivenUpWithoutWaitingForTheDeadline() throws {
+    var machine = machine()
+    var internalError = error(.serverFailure)
+    internalError.status = 500
+    var gateway = internalError
+    gateway.status = 502
+    var now = start
+    func fails(_ error: StoreError) -> StoreError? {
+      switch machine.failed(error, at: now, random: 0) {
+      case .wait(let until):
+        now = until
+        return nil
+      case .fail(let failure): return failure
+      }
+    }
+    for _ in 0..<20 { #expect(fails(gateway) == nil) }
+    for _ in 0..<7 { #expect(fails(internalError) == nil) }
+    #expect(fails(gateway) == nil, "another answer begins the count anew")
+    for _ in 0..<7 { #expect(fails(internalError) == nil) }
+    let failure = try #require(fails(internalError))
+    #expect(failure.kind == .serverFailure, "not for lack of time")
+  }
+
   @Test(arguments: StoreError.Kind.allCases)
   func onlyPassingFaultsAreRepeated(_ kind: StoreError.Kind) {
     var machine = machine()

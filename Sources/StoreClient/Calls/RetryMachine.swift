@@ -27,6 +27,8 @@ struct RetryMachine: Sendable {
   private var failureCount = 0
   /// Answers in a row that broke the protocol.
   private var invalidCount = 0
+  /// Answers in a row that said 500.
+  private var internalErrorCount = 0
   private var lastFailure: StoreError?
   /// True if bytes arrived since the last failure.
   private var hasProgress = false
@@ -34,6 +36,10 @@ struct RetryMachine: Sendable {
   /// 3: what breaks the protocol once may be a proxy's hiccup; what does it four times is how the
   /// store is, and waiting for the deadline changes nothing.
   private static let invalidCountMax = 3
+
+  /// 7: a store that is too busy or not there says 429, 502, 503 or 504, and that passes; what answers
+  /// 500 to one request for some ten seconds will do so until the deadline.
+  private static let internalErrorCountMax = 7
 
   init(policy: RetryPolicy, context: RequestContext, now: Instant) {
     self.policy = policy
@@ -54,6 +60,7 @@ struct RetryMachine: Sendable {
   mutating func progressed(at now: Instant) {
     failureCount = 0
     invalidCount = 0
+    internalErrorCount = 0
     hasProgress = true
     guard deadline != .distantFuture else { return }
     deadline = max(deadline, now + allowance)
@@ -72,6 +79,7 @@ struct RetryMachine: Sendable {
     }
     failureCount += 1
     if error.kind == .invalidAnswer { invalidCount += 1 }
+    internalErrorCount = error.status == 500 ? internalErrorCount + 1 : 0
     let attempt = RetryPolicy.Attempt(
       failure: error,
       // What may have happened is looked into afterwards, by `settled`.
@@ -85,7 +93,8 @@ struct RetryMachine: Sendable {
       hasCorrectedClock: true,
       hasRefreshed: true
     )
-    guard invalidCount <= Self.invalidCountMax, case .retry(let delay) = policy.decide(attempt)
+    guard invalidCount <= Self.invalidCountMax, internalErrorCount <= Self.internalErrorCountMax,
+      case .retry(let delay) = policy.decide(attempt)
     else {
       return .fail(
         failureCount > 1 ? error.appending("gave up after \(failureCount) tries") : error
