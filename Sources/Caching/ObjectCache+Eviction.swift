@@ -15,19 +15,20 @@ extension ObjectCache {
     if isOver || missingFreeByteCount() > 0 { startEviction() }
   }
 
-  /// Evicts, on a thread that may take long, what is too much; if that is under way it goes on.
+  /// Evicts, on a thread that may take long, what is too much; if that is under way it is done once more.
   func startEviction() {
-    let starts = state.withLock { state in
-      defer { state.isEvicting = true }
-      return !state.isEvicting && !state.isClosed
-    }
+    let starts = state.withLock { !$0.isClosed && $0.evictionTurn.wanted() }
     guard starts else { return }
     environment.disk.submit { [weak self] in self?.runEviction() }
   }
 
-  /// Evicts until the cache and the file system have room again, or nothing is left to evict.
+  /// Evicts until nobody has wanted it since it looked.
   private func runEviction() {
-    defer { state.withLock { $0.isEvicting = false } }
+    repeat { evictExcess() } while state.withLock { $0.evictionTurn.ended() }
+  }
+
+  /// Evicts until the cache and the file system have room again, or nothing is left to evict.
+  private func evictExcess() {
     let missing = missingFreeByteCount()
     if missing > 0 { try? directory.trimAside(to: 0) }
     let (victims, isLacking) = state.withLock { state in

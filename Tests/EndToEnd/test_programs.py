@@ -7,6 +7,7 @@ import re
 import signal
 import socket
 import subprocess
+import threading
 import time
 
 import pytest
@@ -284,6 +285,23 @@ def test_a_busy_mount_says_who_uses_it(local):
             process.kill()
             process.wait()
     wait_for(lambda: not alive(pid), "the daemon to end with the last who used it")
+
+
+def test_what_was_just_let_go_does_not_keep_a_mount(local):
+    """A descriptor on its way through a socket is seen in no process."""
+    mount = local().start()
+    here, there = socket.socketpair()
+    with open(mount / "f1", "rb") as file:
+        socket.send_fds(here, [b"x"], [file.fileno()])
+    result = run(["umount", mount.path])
+    assert result.returncode != 0 and "busy" in result.stderr
+    unmount = subprocess.Popen([DIPPER, "unmount", mount.path])
+    release = threading.Timer(0.5, lambda: (here.close(), there.close()))
+    release.start()
+    try:
+        assert unmount.wait(60) == 0 and not is_mounted(mount.path)
+    finally:
+        release.join()
 
 
 def test_a_mount_with_another_below_it_says_so(local, tmp_path):
