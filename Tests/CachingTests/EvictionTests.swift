@@ -102,6 +102,22 @@ private let mebibyte = 1 << 20
     #expect(await kept.bytes(ByteRange(0, mebibyte)) == .success(bench.bytes(versions[0])))
   }
 
+  @Test func aHalfIsRemovedUnlessItHasBecomeWhole() async throws {
+    let bench = try CacheBench()
+    let cache = try bench.open()
+    let version = bench.place("a", size: 1000)
+    await bench.fill(cache, version)
+    #expect(try await eventually { cache.openDownloads.isEmpty })
+    cache.evictHalf(EntryID(version))
+    #expect(cache.cachedByteCount(of: version) == 1000)
+    #expect(cache.evict(version) != nil)
+    await bench.fill(cache, version)
+    #expect(try await eventually { cache.openDownloads.isEmpty })
+    try Disk.removeFile(#require(bench.files("checkpoint").first))
+    cache.evictHalf(EntryID(version))
+    #expect(try bench.files("data").isEmpty)
+  }
+
   @Test func aNewVersionReplacesTheOldOne() async throws {
     let bench = try CacheBench()
     let cache = try bench.open()
