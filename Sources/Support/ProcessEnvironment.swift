@@ -19,7 +19,7 @@ package enum ProcessEnvironment {
   }
 
   /// The variables with `home` as HOME if they have none, as at boot, where fstab is mounted.
-  static func withHome(_ variables: [String: String], _ home: String?) -> [String: String] {
+  package static func withHome(_ variables: [String: String], _ home: String?) -> [String: String] {
     guard (variables["HOME"] ?? "").isEmpty, let home else { return variables }
     var variables = variables
     variables["HOME"] = home
