@@ -55,7 +55,7 @@ struct UnmountCommand {
   }
 
   private func unmount(_ mountpoint: Mountpoint) throws(Failure) -> Attempt {
-    invocation.has(.lazy) ? try take(mountpoint, off: .lazy) : try askDaemon(mountpoint)
+    try invocation.has(.lazy) ? take(mountpoint, off: .lazy) : askDaemon(mountpoint)
   }
 
   private func askDaemon(_ mountpoint: Mountpoint) throws(Failure) -> Attempt {
