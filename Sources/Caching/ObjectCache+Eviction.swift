@@ -15,19 +15,20 @@ extension ObjectCache {
     if isOver || missingFreeByteCount() > 0 { startEviction() }
   }
 
-  /// Evicts, on a thread that may take long, what is too much; if that is under way it goes on.
+  /// Evicts, on a thread that may take long, what is too much; if that is under way it is done once more.
   func startEviction() {
-    let starts = state.withLock { state in
-      defer { state.isEvicting = true }
-      return !state.isEvicting && !state.isClosed
-    }
+    let starts = state.withLock { !$0.isClosed && $0.evictionTurn.wanted() }
     guard starts else { return }
     environment.disk.submit { [weak self] in self?.runEviction() }
   }
 
-  /// Evicts until the cache and the file system have room again, or nothing is left to evict.
+  /// Evicts until nobody has wanted it since it looked.
   private func runEviction() {
-    defer { state.withLock { $0.isEvicting = false } }
+    repeat { evictExcess() } while state.withLock { $0.evictionTurn.ended() }
+  }
+
+  /// Evicts until the cache and the file system have room again, or nothing is left to evict.
+  private func evictExcess() {
     let missing = missingFreeByteCount()
     if missing > 0 { try? directory.trimAside(to: 0) }
     let (victims, isLacking) = state.withLock { state in
@@ -48,6 +49,45 @@ extension ObjectCache {
   @discardableResult
   func evict(_ id: EntryID) -> Int? {
     guard case .mine = claim(id) else { return nil }
+    return evictClaimed(id)
+  }
+
+  /// Removes an entry of which a crash left a half.
+  ///
+  /// Who saw the half may have seen it being made: what has become whole since then stays.
+  func evictHalf(_ id: EntryID) {
+    guard case .mine = claim(id) else { return }
+    let isWhole: Bool
+    do throws(DiskFailure) {
+      isWhole = try status(of: id) != nil
+    } catch {
+      isWhole = true
+    }
+    guard isWhole else {
+      evictClaimed(id)
+      return
+    }
+    state.withLock(wakingAll: true) { state in
+      state.slots[id] = nil
+      // The use that made it whole can no longer say that it has ended.
+      state.index.closed(id, at: environment.time.wallTime)
+    }
+  }
+
+  /// What an entry takes and when it was used last; nil if it is no more than a half.
+  private func status(
+    of id: EntryID
+  ) throws(DiskFailure) -> (byteCount: Int, lastUsed: Timestamp)? {
+    let paths = directory.paths(of: id)
+    guard let data = try Disk.status(of: paths.data), let checkpoint = paths.checkpoint,
+      let record = try Disk.status(of: checkpoint)
+    else { return nil }
+    return (data.allocatedByteCount, record.modified)
+  }
+
+  /// Removes an entry that this thread has claimed, and lets go of it.
+  @discardableResult
+  private func evictClaimed(_ id: EntryID) -> Int? {
     let freed: Int?
     do throws(DiskFailure) {
       freed = try removeUnlessKept(id)
@@ -86,16 +126,12 @@ extension ObjectCache {
   /// Looks through what is on disk: sizes and last uses of entries; what isn't an entry is set aside.
   func scan() {
     walk { (id) throws(DiskFailure) in
-      let paths = directory.paths(of: id)
-      guard let data = try Disk.status(of: paths.data), let checkpoint = paths.checkpoint,
-        let record = try Disk.status(of: checkpoint)
-      else {
-        // A crash left a half of it. If somebody is making it just now it is open by the time we look.
-        evict(id)
+      guard let status = try status(of: id) else {
+        evictHalf(id)
         return
       }
       state.withLock { state in
-        state.index.found(id, byteCount: data.allocatedByteCount, lastUsed: record.modified)
+        state.index.found(id, byteCount: status.byteCount, lastUsed: status.lastUsed)
       }
     }
     let isOver = state.withLock { $0.index.byteCount > settings.byteCountMax }

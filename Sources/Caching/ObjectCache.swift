@@ -49,7 +49,7 @@ package final class ObjectCache: PartCache {
     /// Entries that had every byte verified in this process, and their data as it was then.
     var verified: [EntryID: DataStamp] = [:]
     var nextNumber: UInt64 = 0
-    var isEvicting = false
+    var evictionTurn = EvictionTurn()
     /// Entries can't be opened just now, and that was said.
     var isRefused = false
     var isClosed = false

@@ -22,8 +22,8 @@ struct DemoCommand {
     } catch {
       throw Failure("the sample bucket can't be made: \(error)")
     }
-    if let mounted = try existingMount(of: bucket) {
-      guard program.invocation.operands.isEmpty else {
+    if let (mounted, isWanted) = try existingMount(of: bucket) {
+      guard isWanted else {
         throw Failure("the sample is mounted at \(mounted) already; 'dipper unmount' it first")
       }
       explain(bucket, mountpoint: mounted)
@@ -34,19 +34,20 @@ struct DemoCommand {
     if !program.invocation.has(.foreground) { explain(bucket, mountpoint: mountpoint) }
   }
 
-  private func existingMount(of bucket: DemoBucket) throws(Failure) -> String? {
+  /// Where the sample is mounted, and whether that is where it was asked for.
+  private func existingMount(
+    of bucket: DemoBucket
+  ) throws(Failure) -> (mountpoint: String, isWanted: Bool)? {
+    let entry = MountTable.current().entries.last {
+      $0.isDipper && $0.source == bucket.url && $0.userID == ProcessEnvironment.userID
+    }
+    guard let entry else { return nil }
+    guard let operand = program.invocation.operands.first else { return (entry.mountpoint, true) }
     do {
-      let table = MountTable.current()
-      guard let operand = program.invocation.operands.first else {
-        return table.entries.last {
-          $0.isDipper && $0.source == bucket.url && $0.userID == ProcessEnvironment.userID
-        }?.mountpoint
-      }
-      let wanted = try Mountpoint(operand.path(named: "MOUNTPOINT")).path
-      return table.entries.last {
-        $0.isDipper && $0.source == bucket.url && $0.mountpoint != wanted
-          && $0.userID == ProcessEnvironment.userID
-      }?.mountpoint
+      let wanted = try Mountpoint(operand.path(named: "MOUNTPOINT"))
+      guard entry.mountpoint == wanted.path else { return (entry.mountpoint, false) }
+      // A dead one is cleared by mounting.
+      return wanted.facts().kind == .directory ? (entry.mountpoint, true) : nil
     } catch let error as UsageError {
       throw Failure(error.message, code: .usage)
     } catch {

@@ -9,6 +9,10 @@ struct UnmountCommand {
 
   // The daemon says every second what it waits for; one that is silent for so long won't answer.
   private static let patience = Duration.seconds(8)
+  // What has just ended may still be letting go. Whoever keeps the mount busy for longer, and can't be
+  // seen, is another user's.
+  private static let busyPatience = Duration.seconds(2)
+  private static let busyPauseMicroseconds: UInt32 = 50_000
 
   init(_ invocation: Invocation) {
     self.invocation = invocation
@@ -31,14 +35,30 @@ struct UnmountCommand {
     }
     // This process must not be what keeps the mount busy.
     chdir("/")
-    if invocation.has(.lazy) {
-      try take(mountpoint, off: .lazy)
-    } else {
-      try askDaemon(mountpoint)
+    let end = SystemClock().now + Self.busyPatience
+    while case .busy(let sentence) = try unmount(mountpoint) {
+      let users = MountUsers.find(at: mountpoint.path)
+      guard users == MountUsers(), SystemClock().now < end else {
+        throw Failure(users == MountUsers() ? sentence : users.sentence(at: mountpoint.path))
+      }
+      usleep(Self.busyPauseMicroseconds)
+      // Somebody else was faster.
+      if mountpoint.mount()?.isDipper != true { return }
     }
   }
 
-  private func askDaemon(_ mountpoint: Mountpoint) throws(Failure) {
+  /// How an attempt ended that did not fail.
+  private enum Attempt {
+    case done
+    /// Something uses the mount; one sentence, should nobody be seen.
+    case busy(String)
+  }
+
+  private func unmount(_ mountpoint: Mountpoint) throws(Failure) -> Attempt {
+    try invocation.has(.lazy) ? take(mountpoint, off: .lazy) : askDaemon(mountpoint)
+  }
+
+  private func askDaemon(_ mountpoint: Mountpoint) throws(Failure) -> Attempt {
     let showsProgress = !invocation.has(.noProgress)
     let outcome = ControlClient().ask(
       ControlRequest(.unmount),
@@ -49,15 +69,15 @@ struct UnmountCommand {
     }
     switch outcome {
     case .answered(let answer) where answer.done == true:
-      return
+      return .done
     case .answered(let answer) where answer.busy == true:
-      throw busy(mountpoint, otherwise: answer.error)
+      return .busy(answer.error ?? MountUsers().sentence(at: mountpoint.path))
     case .answered(let answer):
       throw Failure(answer.error ?? "the daemon gave no answer that makes sense")
     case .absent:
-      try unmountWithoutDaemon(mountpoint, processID: nil)
+      return try unmountWithoutDaemon(mountpoint, processID: nil)
     case .silent(let processID):
-      try unmountWithoutDaemon(mountpoint, processID: processID)
+      return try unmountWithoutDaemon(mountpoint, processID: processID)
     }
   }
 
@@ -65,12 +85,12 @@ struct UnmountCommand {
   private func unmountWithoutDaemon(
     _ mountpoint: Mountpoint,
     processID: Int32?
-  ) throws(Failure) {
+  ) throws(Failure) -> Attempt {
     let kind = mountpoint.facts().kind
     // A dead connection has nothing to lose; a live one is taken off only if nobody uses it.
     let isDead = kind == .disconnected || kind == .silent
-    try take(mountpoint, off: isDead ? .forced : .polite)
-    guard isDead else { return }
+    let attempt = try take(mountpoint, off: isDead ? .forced : .polite)
+    guard isDead, case .done = attempt else { return attempt }
     if let processID {
       Console.complain(
         "\(mountpoint.path) is unmounted, but its daemon (pid \(processID)) did not answer and may "
@@ -81,23 +101,17 @@ struct UnmountCommand {
         "\(mountpoint.path) had no daemon that answered; the dead mount is cleared"
       )
     }
+    return .done
   }
 
   private func take(
     _ mountpoint: Mountpoint,
     off manner: Unmounting.Manner
-  ) throws(Failure) {
+  ) throws(Failure) -> Attempt {
     switch Unmounting.unmount(mountpoint.path, manner) {
-    case .done: return
-    case .busy: throw busy(mountpoint, otherwise: nil)
+    case .done: return .done
+    case .busy: return .busy(MountUsers().sentence(at: mountpoint.path))
     case .failed(let reason): throw Failure(reason)
     }
-  }
-
-  /// Says what uses the mount, or else what the daemon said.
-  private func busy(_ mountpoint: Mountpoint, otherwise sentence: String?) -> Failure {
-    let users = MountUsers.find(at: mountpoint.path)
-    if users == MountUsers(), let sentence { return Failure(sentence) }
-    return Failure(users.sentence(at: mountpoint.path))
   }
 }

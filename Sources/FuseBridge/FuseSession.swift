@@ -142,6 +142,16 @@ package final class FuseSession: Sendable {
     }
   }
 
+  /// Unmounts somebody else's session at `path` as an ordinary user, through fusermount3.
+  ///
+  /// - Throws: `MountError.Code.busy` if the mount is in use, unless `lazily`.
+  package static func unmountThroughFusermount(
+    _ path: String,
+    lazily: Bool
+  ) throws(MountError) {
+    try Mounter.unmountThroughFusermount(path, lazily: lazily)
+  }
+
   /// Ends `run` without waiting for anybody: what is open in the mount fails from now on; from any
   /// thread, also if the mount is busy or has been unmounted lazily.
   package func exit() {

@@ -84,6 +84,18 @@ extension Mounter {
     }
   }
 
+  /// Why fusermount3 did not unmount, from what it printed (always in English).
+  static func fusermountRefusal(_ path: String, _ message: String) -> MountError {
+    let sentence = "can't unmount \(path): \(message)"
+    if message.contains("Device or resource busy") { return MountError(.busy, sentence) }
+    // It looks nowhere else for what the user may unmount; a machine without systemd may lack it.
+    if message.contains("failed to open /etc/mtab") {
+      return MountError(.refused, "\(sentence); as root, ln -s /proc/self/mounts /etc/mtab")
+    }
+    if message.contains("not found in /etc/mtab") { return MountError(.notMounted, sentence) }
+    return MountError(.refused, sentence)
+  }
+
   /// Why fusermount3 could not be run.
   static func fusermountFailure(_ number: Int32) -> MountError {
     switch number {

@@ -79,13 +79,21 @@ struct Mounter: Sendable {
       guard cfuse_unmount(mountpoint, lazily ? 1 : 0, 0) != 0 else { return }
       throw Self.unmountFailure(mountpoint, errno)
     case .fusermount:
-      let (result, number, message) = withMessage {
-        cfuse_fusermount_unmount(mountpoint, lazily ? 1 : 0, $0, $1)
-      }
-      guard result != 0 else { return }
-      if message.isEmpty { throw Self.fusermountFailure(number) }
-      throw MountError(.busy, "can't unmount \(mountpoint): \(message)")
+      try Self.unmountThroughFusermount(mountpoint, lazily: lazily)
     }
+  }
+
+  /// Unmounts `mountpoint` as an ordinary user.
+  static func unmountThroughFusermount(
+    _ mountpoint: String,
+    lazily: Bool
+  ) throws(MountError) {
+    let (result, number, message) = withMessage {
+      cfuse_fusermount_unmount(mountpoint, lazily ? 1 : 0, $0, $1)
+    }
+    guard result != 0 else { return }
+    if message.isEmpty { throw fusermountFailure(number) }
+    throw fusermountRefusal(mountpoint, message)
   }
 
   private func mountDirectly(_ arguments: MountArguments) throws(MountError) -> Int32 {
@@ -108,7 +116,7 @@ struct Mounter: Sendable {
   }
 
   private func mountThroughFusermount(_ arguments: MountArguments) throws(MountError) -> Int32 {
-    let (device, number, message) = withMessage {
+    let (device, number, message) = Self.withMessage {
       cfuse_fusermount(mountpoint, arguments.fusermountOptions, $0, $1)
     }
     guard device < 0 else { return device }
@@ -117,7 +125,7 @@ struct Mounter: Sendable {
   }
 
   /// Calls `body` with room for what fusermount3 prints; returns its answer, errno, and the print.
-  private func withMessage(
+  private static func withMessage(
     _ body: (UnsafeMutablePointer<CChar>, Int) -> Int32
   ) -> (answer: Int32, errno: Int32, message: String) {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1024) { buffer in

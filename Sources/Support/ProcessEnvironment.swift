@@ -3,7 +3,7 @@ internal import Glibc
 
 /// The environment that this process was started with.
 package enum ProcessEnvironment {
-  /// The variables; what is not UTF-8 is left out.
+  /// The variables, with a home; what is not UTF-8 is left out.
   package static var variables: [String: String] {
     var variables: [String: String] = [:]
     var next = clinux_environment()
@@ -15,6 +15,14 @@ package enum ProcessEnvironment {
       }
       next = next?.advanced(by: 1)
     }
+    return withHome(variables, homeDirectory)
+  }
+
+  /// The variables with `home` as HOME if they have none, as at boot, where fstab is mounted.
+  package static func withHome(_ variables: [String: String], _ home: String?) -> [String: String] {
+    guard (variables["HOME"] ?? "").isEmpty, let home else { return variables }
+    var variables = variables
+    variables["HOME"] = home
     return variables
   }
 

@@ -45,7 +45,50 @@ private let mebibyte = 1 << 20
   }
 }
 
+@Suite struct EvictionTurnTests {
+  @Test func oneBeginsAndAWishInTheMeantimeMakesItLookAgain() {
+    var turn = EvictionTurn()
+    let begins = (0..<3).map { _ in turn.wanted() }
+    let goesOn = (0..<2).map { _ in turn.ended() }
+    #expect(begins == [true, false, false])
+    #expect(goesOn == [true, false])
+    let beginsLater = turn.wanted()
+    let goesOnLater = turn.ended()
+    #expect(beginsLater && !goesOnLater)
+  }
+}
+
 @Suite struct EvictionTests {
+  @Test func whatGrowsWhileSomethingIsEvictedIsNotForgotten() async throws {
+    let bench = try CacheBench()
+    let cache = try bench.open(byteCountMax: 3 * mebibyte)
+    let small = bench.place("small", size: 64 << 10)
+    let held = bench.place("held", size: mebibyte)
+    for version in [small, held] { await bench.fill(cache, version) }
+    #expect(
+      try await eventually {
+        cache.state.withLock { !$0.index.entries.values.contains { $0.isOpen } }
+      }
+    )
+    // The first round picks both; it removes the small one and then waits for the held one.
+    guard case .mine = cache.claim(EntryID(held)) else {
+      Issue.record("the entry is open")
+      return
+    }
+    await bench.fill(cache, bench.place("a", size: 2 * mebibyte))
+    #expect(
+      try await eventually { cache.state.withLock { $0.index.entries[EntryID(small)] == nil } }
+    )
+    await bench.fill(cache, bench.place("b", size: 2 * mebibyte))
+    #expect(
+      try await eventually {
+        cache.state.withLock { !$0.index.entries.values.contains { $0.isOpen } }
+      }
+    )
+    cache.state.withLock(wakingAll: true) { $0.slots[EntryID(held)] = nil }
+    #expect(try await eventually { cache.byteCount <= 3 * mebibyte })
+  }
+
   @Test func whatIsNotOpenGoesWhenTheLimitIsPassed() async throws {
     let bench = try CacheBench()
     let cache = try bench.open(byteCountMax: 3 * mebibyte)
@@ -57,6 +100,22 @@ private let mebibyte = 1 << 20
     #expect(cache.cachedByteCount(of: versions[1]) == 0)
     #expect(cache.cachedByteCount(of: versions[5]) == mebibyte)
     #expect(await kept.bytes(ByteRange(0, mebibyte)) == .success(bench.bytes(versions[0])))
+  }
+
+  @Test func aHalfIsRemovedUnlessItHasBecomeWhole() async throws {
+    let bench = try CacheBench()
+    let cache = try bench.open()
+    let version = bench.place("a", size: 1000)
+    await bench.fill(cache, version)
+    #expect(try await eventually { cache.openDownloads.isEmpty })
+    cache.evictHalf(EntryID(version))
+    #expect(cache.cachedByteCount(of: version) == 1000)
+    #expect(cache.evict(version) != nil)
+    await bench.fill(cache, version)
+    #expect(try await eventually { cache.openDownloads.isEmpty })
+    try Disk.removeFile(#require(bench.files("checkpoint").first))
+    cache.evictHalf(EntryID(version))
+    #expect(try bench.files("data").isEmpty)
   }
 
   @Test func aNewVersionReplacesTheOldOne() async throws {

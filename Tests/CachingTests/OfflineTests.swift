@@ -99,6 +99,7 @@ private let mebibyte = 1 << 20
     let versions = ["a", "b"].map { bench.place($0, size: 1000) }
     let (cache, _) = try await offline(bench, versions)
     let paths = try bench.files("checkpoint")
+    try #require(paths.count == 2)
     try overwrite(paths[0], try contents(paths[1]))
     #expect(await cache.knownObjects(under: ObjectKey("")).count == 1)
   }

@@ -7,6 +7,7 @@ import re
 import signal
 import socket
 import subprocess
+import threading
 import time
 
 import pytest
@@ -114,6 +115,8 @@ def test_demo_needs_nothing(tmp_path):
         total = sum(os.path.getsize(os.path.join(root, name)) for root, _, files in os.walk(place) for name in files)
         assert total > 16 * MIB
         assert run(["sh", "-c", "find %s -type f -exec cat {} + > /dev/null" % place]).returncode == 0
+        again = run([DIPPER, "demo", str(place)], environment=environment)
+        assert again.returncode == 0 and again.stdout == result.stdout, again
         assert run([DIPPER, "unmount", str(place)], environment=environment).returncode == 0
     finally:
         subprocess.run(["umount", "-l", place], capture_output=True)
@@ -137,6 +140,17 @@ def test_mount_options_as_fstab_gives_them(strict_bucket, mounts, tmp_path):
         assert run(["umount", str(place)]).returncode == 0
     finally:
         subprocess.run(["umount", "-l", place], capture_output=True)
+
+
+def test_a_profile_is_found_at_boot_where_there_is_no_home(strict_bucket, tmp_path):
+    """The message names the file; the home is that of the system's list of users, which a test leaves alone."""
+    place = tmp_path / "mnt"
+    place.mkdir()
+    command = [DIPPER, "mount", strict_bucket.url, str(place), "--endpoint", strict_bucket.endpoint,
+               "--cache-dir", str(tmp_path / "cache"), "--profile", "no-such-profile-of-dippers"]
+    without = {"HOME": None, "AWS_CONFIG_FILE": None, "AWS_SHARED_CREDENTIALS_FILE": None}
+    result = run(command, environment=without)
+    assert result.returncode == 1 and "/.aws/config" in one_sentence(result.stderr)
 
 
 def test_foreground_ends_with_its_unmount(strict_bucket, mounts):
@@ -284,6 +298,23 @@ def test_a_busy_mount_says_who_uses_it(local):
             process.kill()
             process.wait()
     wait_for(lambda: not alive(pid), "the daemon to end with the last who used it")
+
+
+def test_what_was_just_let_go_does_not_keep_a_mount(local):
+    """A descriptor on its way through a socket is seen in no process."""
+    mount = local().start()
+    here, there = socket.socketpair()
+    with open(mount / "f1", "rb") as file:
+        socket.send_fds(here, [b"x"], [file.fileno()])
+    result = run(["umount", mount.path])
+    assert result.returncode != 0 and "busy" in result.stderr
+    unmount = subprocess.Popen([DIPPER, "unmount", mount.path])
+    release = threading.Timer(0.5, lambda: (here.close(), there.close()))
+    release.start()
+    try:
+        assert unmount.wait(60) == 0 and not is_mounted(mount.path)
+    finally:
+        release.join()
 
 
 def test_a_mount_with_another_below_it_says_so(local, tmp_path):

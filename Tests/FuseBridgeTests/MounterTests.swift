@@ -54,6 +54,20 @@ import Testing
     #expect(Mounter.fusermountFailure(ENOENT).code == .fusermountMissing)
   }
 
+  // Source: what fusermount3 3.14.0 prints.
+  @Test(arguments: [
+    ("failed to unmount /mnt: Device or resource busy", MountError.Code.busy),
+    ("failed to open /etc/mtab: No such file or directory", .refused),
+    ("entry for /mnt not found in /etc/mtab", .notMounted),
+    ("failed to unmount /mnt: Operation not permitted", .refused),
+  ])
+  func whatFusermountPrintsIsNotAlwaysBusy(words: String, code: MountError.Code) {
+    let error = Mounter.fusermountRefusal("/mnt", "fusermount3: " + words)
+    #expect(error.code == code)
+    #expect(error.message.contains(words))
+    #expect(error.message.contains("ln -s") == words.contains("failed to open /etc/mtab"))
+  }
+
   @Test(arguments: [
     ("", false), ("user_allow_other\n", true), ("  user_allow_other # for all\n", true),
     ("#user_allow_other\n", false), ("mount_max = 10\nuser_allow_other", true),

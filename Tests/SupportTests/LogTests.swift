@@ -133,6 +133,13 @@ private final class SetClock: TimeSource {
 }
 
 @Suite struct ProcessEnvironmentTests {
+  @Test func whereThereIsNoHomeItIsTheOneOnRecord() {
+    #expect(ProcessEnvironment.withHome(["A": "b"], "/root") == ["A": "b", "HOME": "/root"])
+    #expect(ProcessEnvironment.withHome(["HOME": ""], "/root") == ["HOME": "/root"])
+    #expect(ProcessEnvironment.withHome(["HOME": "/x"], "/root") == ["HOME": "/x"])
+    #expect(ProcessEnvironment.withHome(["A": "b"], nil) == ["A": "b"])
+  }
+
   @Test func absolutePathsHaveNoDotsInThem() {
     #expect(ProcessEnvironment.absolute("/a/./b//c") == "/a/b/c")
     #expect(ProcessEnvironment.absolute("/a/../b/") == "/a/../b/")

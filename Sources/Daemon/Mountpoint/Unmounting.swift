@@ -1,4 +1,5 @@
 internal import Core
+internal import FuseBridge
 internal import Glibc
 internal import Support
 
@@ -49,19 +50,12 @@ package enum Unmounting {
   }
 
   private static func throughHelper(_ path: String, isLazy: Bool) -> Outcome {
-    do throws(DiskFailure) {
-      let null = try FileDescriptor.open("/dev/null", .readWrite)
-      let words = ["fusermount3", "-u", "-q"] + (isLazy ? ["-z"] : []) + ["--", path]
-      let child = try Subprocess.start(
-        "fusermount3",
-        arguments: words.map { Array($0.utf8) },
-        descriptors: [null, null, null]
-      )
-      if child.wait() == .exited(0) { return .done }
-      guard MountTable.current().top(at: path) != nil else { return .done }
-      return isLazy ? .failed("\(path) can't be unmounted by fusermount3") : .busy
+    do throws(MountError) {
+      try FuseSession.unmountThroughFusermount(path, lazily: isLazy)
+      return .done
     } catch {
-      return .failed("\(path) can't be unmounted: \(error)")
+      guard MountTable.current().top(at: path) != nil else { return .done }
+      return error.code == .busy && !isLazy ? .busy : .failed(error.message)
     }
   }
 }
