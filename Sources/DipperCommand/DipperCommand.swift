@@ -6,7 +6,8 @@ internal import Support
 @main
 struct DipperCommand {
   static func main() {
-    // First of all, while there is one thread: it changes the environment.
+    FileDescriptor.occupyStandardNumbers()
+    // Before all else, while there is one thread: it changes the environment.
     let report = StartReport()
     let arguments = rawArguments
     let program = arguments.first.map { String(decoding: $0, as: UTF8.self) } ?? "dipper"

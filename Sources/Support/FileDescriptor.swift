@@ -54,6 +54,22 @@ package final class FileDescriptor: Sendable {
     )
   }
 
+  /// Opens /dev/null in place of each of standard input, output and error that is closed.
+  ///
+  /// Otherwise the next files that are opened get their numbers: a message would be written into one of
+  /// them, and a child that gets its own standard input would lose it.
+  package static func occupyStandardNumbers() {
+    while true {
+      // The lowest number that is free.
+      let number = clinux_openat(AT_FDCWD, "/dev/null", O_RDWR, 0)
+      guard number <= STDERR_FILENO else {
+        close(number)
+        return
+      }
+      if number < 0 { return }
+    }
+  }
+
   /// The file's size in bytes.
   package func size() throws(DiskFailure) -> Int {
     var status = stat()

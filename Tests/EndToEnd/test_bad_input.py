@@ -304,3 +304,29 @@ def test_an_ordinary_user_mounts(strict_bucket, tmp_path):
     lines = result.stdout.splitlines()
     assert lines[0] == "mine" and lines[-1] == "unmounted", result.stdout
     assert "root looks into it" not in result.stdout and str(home / "mnt") in result.stdout
+
+
+@pytest.mark.parametrize("closed", ["<&-", "<&- >&-", "<&- >&- 2>&-", "2>&-"])
+def test_O1_a_mount_starts_although_standard_descriptors_are_closed(strict_bucket, mounts, closed):
+    strict_bucket.put("f", b"text")
+    mount = mounts(strict_bucket.url, strict_bucket.endpoint)
+    os.makedirs(mount.path)
+    assert run(["sh", "-c", 'exec "$@" ' + closed, "sh"] + mount.command()).returncode == 0
+    assert mount.read("f") == b"text"
+
+
+def test_get_works_although_standard_descriptors_are_closed(strict_bucket, tmp_path):
+    data = b"0123456789" * 100_000
+    strict_bucket.put("f", data)
+    target = tmp_path / "target"
+    command = [DIPPER, "get", "--endpoint", strict_bucket.endpoint, "--log-level", "debug", "--progress", "--json",
+               strict_bucket.url + "/f", str(target)]
+    assert run(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh"] + command).returncode == 0
+    assert target.read_bytes() == data
+
+
+def test_O1_a_pipe_in_place_of_the_credentials_is_not_waited_for(strict_bucket, mounts, tmp_path):
+    os.mkfifo(tmp_path / "credentials")
+    nothing = {name: None for name in os.environ if name.startswith("AWS_")}
+    environment = nothing | {"AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "credentials"), "HOME": str(tmp_path)}
+    refused(mounts(strict_bucket.url, strict_bucket.endpoint, environment=environment), "credentials", "a pipe")

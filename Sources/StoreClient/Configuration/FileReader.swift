@@ -24,15 +24,30 @@ package struct DiskFileReader: FileReader {
     try await pool.run { () throws(DiskFailure) in
       let file: FileDescriptor
       do throws(DiskFailure) {
-        file = try FileDescriptor.open(path, .read)
+        // A pipe would be waited for until somebody writes into it, which may be never.
+        file = try FileDescriptor.open(path, [.read, .nonBlocking])
       } catch  where error.errno == ENOENT || error.errno == ENOTDIR {
         return nil
+      }
+      if let kind = Self.unreadableKind(of: file) {
+        throw DiskFailure(errno: EINVAL, action: "read \(path)", reason: "it is \(kind)")
       }
       let size = try file.size()
       guard size <= Self.sizeMax else {
         throw DiskFailure(errno: EFBIG, action: "read \(path)", reason: "larger than 1 MiB")
       }
       return try Self.read(file, size)
+    }
+  }
+
+  /// What the file is, if no configuration can be in it; a device, such as /dev/null, is read as empty.
+  private static func unreadableKind(of file: FileDescriptor) -> String? {
+    var status = stat()
+    guard fstat(file.number, &status) == 0 else { return nil }
+    return switch status.st_mode & S_IFMT {
+    case S_IFIFO: "a pipe"
+    case S_IFDIR: "a directory"
+    default: nil
     }
   }
 

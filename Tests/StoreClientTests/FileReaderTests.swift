@@ -1,0 +1,36 @@
+import Core
+import Glibc
+import Simulation
+import StoreClient
+import Support
+import Testing
+
+/// Files with configuration, and what may lie in their place.
+@Suite(.timeLimit(.minutes(1))) struct FileReaderTests {
+  private let reader = DiskFileReader()
+
+  @Test func r5APipeInPlaceOfAFileIsRefusedAndNotWaitedFor() async throws {
+    let directory = try TestDirectory()
+    let path = directory.path + "/credentials"
+    try #require(mkfifo(path, 0o600) == 0)
+    let error = await #expect(throws: DiskFailure.self) { _ = try await reader.contents(of: path) }
+    #expect(error?.description == "can't read \(path): it is a pipe")
+  }
+
+  @Test func aDirectoryInPlaceOfAFileIsNamed() async throws {
+    let directory = try TestDirectory()
+    let error = await #expect(throws: DiskFailure.self) {
+      _ = try await reader.contents(of: directory.path)
+    }
+    #expect(error?.description == "can't read \(directory.path): it is a directory")
+  }
+
+  @Test func theNullDeviceIsAnEmptyFile() async throws {
+    #expect(try await reader.contents(of: "/dev/null") == [])
+  }
+
+  @Test func whatIsNotThereIsNoFailure() async throws {
+    let directory = try TestDirectory()
+    #expect(try await reader.contents(of: directory.path + "/none") == nil)
+  }
+}
