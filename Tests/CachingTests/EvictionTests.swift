@@ -37,6 +37,15 @@ private let mebibyte = 1 << 20
     #expect(index.victims(toFree: 0) == [])
   }
 
+  @Test func whatIsNotOursToRemoveIsNoVictim() {
+    var index = CacheIndex()
+    index.found(id("a"), byteCount: 10, lastUsed: Timestamp(seconds: 1))
+    index.found(id("b"), byteCount: 10, lastUsed: Timestamp(seconds: 2))
+    index.kept(id("a"))
+    #expect(index.victims(toFree: 20) == [id("b")])
+    #expect(index.byteCount == 20, "it takes room all the same")
+  }
+
   @Test func namesOnDiskLeadBackToTheEntry() {
     let entry = id("a")
     #expect(EntryID(keyName: entry.keyName, versionName: entry.versionName) == entry)
@@ -161,6 +170,91 @@ private let mebibyte = 1 << 20
     #expect(cache.evict(version) != nil)
     #expect(cache.cachedByteCount(of: version) == 0)
     #expect(try bench.files("data").isEmpty)
+  }
+
+  @Test func anotherFormatIsNotEvicted() async throws {
+    let bench = try CacheBench()
+    let foreign = bench.place("a", size: mebibyte)
+    do {
+      let cache = try bench.open()
+      await bench.fill(cache, foreign)
+      await cache.close()
+    }
+    let checkpoint = try #require(try bench.files("checkpoint").first)
+    let text = String(decoding: try contents(checkpoint), as: UTF8.self)
+    try overwrite(checkpoint, Array(text.replacing("checkpoint 1\n", with: "checkpoint 9\n").utf8))
+    let cache = try bench.open(byteCountMax: mebibyte / 2)
+    let version = bench.place("b", size: mebibyte)
+    #expect(try await eventually { cache.byteCount >= mebibyte })
+    await bench.fill(cache, version)
+    #expect(try await eventually { cache.cachedByteCount(of: version) == 0 })
+    #expect(try Disk.status(of: checkpoint)?.size == text.utf8.count)
+    let size = mebibyte..<mebibyte * 3 / 2
+    #expect(try await eventually { size.contains(cache.byteCount) }, "it takes room all the same")
+  }
+
+  @Test func evictingFreesMoreThanItMust() async throws {
+    let bench = try CacheBench()
+    let versions = (0..<22).map { bench.place("\($0)", size: mebibyte) }
+    do {
+      let cache = try bench.open()
+      for version in versions { await bench.fill(cache, version) }
+      await cache.close()
+    }
+    let cache = try bench.open(byteCountMax: 20 * mebibyte)
+    #expect(try await eventually { try bench.files("data").count <= 18 })
+    #expect(try bench.files("data").count >= 17)
+    await cache.close()
+  }
+
+  @Test func theEndOfAnEarlierUseLeavesTheEntryOpen() async throws {
+    let bench = try CacheBench()
+    let cache = try bench.open()
+    let version = bench.place("a", size: 1000)
+    let object = cache.open(version)
+    _ = await object.bytes(ByteRange(0, 1000))
+    await (object as? Download)?.settled()
+    let id = EntryID(version)
+    let number = try #require(cache.state.withLock { $0.slots[id]?.number })
+    cache.leaseEnded(id, number &- 1)
+    #expect(cache.evict(version) == nil)
+    #expect(cache.open(version) === object)
+  }
+
+  @Test func whatWasVerifiedIsForgottenWithItsEntry() async throws {
+    let bench = try CacheBench()
+    let cache = try bench.open()
+    let version = bench.place("a", size: 1000)
+    await bench.fill(cache, version)
+    #expect(cache.state.withLock { $0.verified.count } == 1)
+    #expect(try await eventually { cache.evict(version) != nil })
+    #expect(cache.state.withLock { $0.verified.isEmpty })
+  }
+
+  @Test(arguments: [PartFile.DiskStep.createData, .writeData])
+  func aDiskThatIsFullGetsRoom(step: PartFile.DiskStep) async throws {
+    let bench = try CacheBench()
+    let old = bench.place("a", size: mebibyte)
+    do {
+      let cache = try bench.open()
+      await bench.fill(cache, old)
+      await cache.close()
+      try Disk.createDirectory(cache.path + "/aside")
+      try overwrite(cache.path + "/aside/junk", [1])
+    }
+    let cache = try bench.open(
+      freeByteCountMin: 1 << 60,
+      faults: { (current) throws(DiskFailure) in
+        if current == step { throw DiskFailure(errno: 28, action: "\(step)", reason: "full") }
+      }
+    )
+    #expect(try await eventually { cache.byteCount > 0 }, "the old entry is found")
+    let version = bench.place("b", size: 1000)
+    #expect(
+      await cache.open(version).bytes(ByteRange(0, 1000)) == .success(bench.bytes(version))
+    )
+    #expect(try await eventually { cache.cachedByteCount(of: old) == 0 })
+    #expect(try await eventually { try Disk.names(in: cache.path + "/aside").isEmpty })
   }
 
   @Test func aFullFileSystemIsNotFilledFurther() async throws {

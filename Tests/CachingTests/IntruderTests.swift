@@ -123,6 +123,23 @@ enum Intruder: String, CaseIterable {
     #expect(try Disk.status(of: path)?.kind == .directory)
   }
 
+  @Test func onlyTheLastThatWereSetAsideAreKept() async throws {
+    let (bench, version, _) = try await filled()
+    let checkpoint = try #require(try bench.files("checkpoint").first)
+    let aside =
+      checkpoint.split(separator: "/").dropLast(5).reduce("") { $0 + "/" + $1 } + "/aside"
+    try Disk.createDirectory(aside)
+    for number in 0..<10 {
+      try Disk.createDirectory("\(aside)/old-\(number)")
+      try setModified("\(aside)/old-\(number)", 1000 + number)
+    }
+    try overwrite(checkpoint, Array("nonsense\n".utf8))
+    _ = try await readsAndKeeps(bench, version, "damaged")
+    let names = try Disk.names(in: aside)
+    #expect(names.count == 8)
+    #expect(names.filter { $0.hasPrefix("old-") }.sorted() == (3..<10).map { "old-\($0)" })
+  }
+
   @Test func o5EvictingDoesNotFollowLinks() async throws {
     let (bench, version, _) = try await filled()
     let checkpoint = try #require(try bench.files("checkpoint").first)

@@ -34,3 +34,11 @@ func giveAway(_ path: String, to user: UInt32) throws {
 func setPermissions(_ path: String, _ bits: UInt32) throws {
   if chmod(path, bits) != 0 { throw CallFailed(errno: errno) }
 }
+
+/// Sets when a file was last modified, in seconds since the epoch.
+func setModified(_ path: String, _ seconds: Int) throws {
+  let moment = timespec(tv_sec: seconds, tv_nsec: 0)
+  if utimensat(AT_FDCWD, path, [moment, moment], AT_SYMLINK_NOFOLLOW) != 0 {
+    throw CallFailed(errno: errno)
+  }
+}

@@ -89,6 +89,30 @@ import Transfer
     #expect(await object.bytes(ByteRange(0, version.size)) == .success(bench.bytes(version)))
   }
 
+  @Test func aFileInPlaceOfTheVerifiedOneIsVerifiedAnew() async throws {
+    let bench = try CacheBench()
+    let cache = try bench.open()
+    let version = bench.place("a", size: 3 * mebibyte)
+    await bench.fill(cache, version)
+    #expect(try await eventually { cache.openDownloads.isEmpty })
+    // Opened and closed once more, with a time that is easily forged.
+    let path = try #require(try bench.files("data").first)
+    try setModified(path, 1_000_000)
+    do {
+      let object = cache.open(version)
+      _ = await object.bytes(ByteRange(0, version.size))
+      #expect(object.wholeFile(verifiedSizeMax: 0) != nil)
+    }
+    #expect(try await eventually { cache.openDownloads.isEmpty })
+    let forged = bench.directory.file("forged")
+    try overwrite(forged, [UInt8](repeating: 0, count: version.size))
+    try setModified(forged, 1_000_000)
+    try Disk.rename(forged, to: path)
+    let object = try #require(cache.openCached(version))
+    #expect(object.wholeFile(verifiedSizeMax: 0) == nil)
+    #expect(await object.bytes(ByteRange(0, version.size)) == .success(bench.bytes(version)))
+  }
+
   @Test func anEvictedEntryIsForgotten() async throws {
     let bench = try CacheBench()
     let cache = try bench.open()

@@ -50,6 +50,38 @@ import Testing
     #expect(link.bytesPerSecond < Double(mebi) * 1.1)
   }
 
+  @Test func aFetchThatJoinsAnotherTakesNoTimeFromIt() throws {
+    var meter = LinkMeter()
+    meter.fetchBegan(at: start)
+    meter.fetchBegan(at: start + .milliseconds(900))
+    for _ in 0..<2 {
+      meter.fetchEnded(byteCount: mebi, delay: .milliseconds(10), at: start + .seconds(1))
+    }
+    let link = try #require(meter.link)
+    #expect(abs(link.bytesPerSecond / Double(mebi) - 1) < 0.01, "the first of them, in a second")
+  }
+
+  @Test func theDelayIsThatOfQuickAnswers() throws {
+    var meter = LinkMeter()
+    var now = start
+    for (delay, expected) in [(100, 100), (20, 20), (100, 30), (10, 10)] {
+      meter.fetchBegan(at: now)
+      now = now + .milliseconds(300)
+      meter.fetchEnded(byteCount: mebi, delay: .milliseconds(delay), at: now)
+      #expect(meter.link?.delay == .milliseconds(expected))
+    }
+  }
+
+  @Test func crumbsSayNothingOfTheSpeed() {
+    var meter = LinkMeter()
+    meter.fetchBegan(at: start)
+    meter.fetchEnded(byteCount: 65_535, delay: .milliseconds(5), at: start + .seconds(1))
+    #expect(meter.link == nil)
+    meter.fetchBegan(at: start + .seconds(1))
+    meter.fetchEnded(byteCount: 1, delay: .milliseconds(5), at: start + .seconds(2))
+    #expect(meter.link?.bytesPerSecond == 32_768)
+  }
+
   @Test func whatFailsAtOnceSaysNothing() {
     var meter = LinkMeter()
     for _ in 0..<100 {

@@ -117,6 +117,48 @@ import Testing
     #expect(reader.fetched.count >= 90)
   }
 
+  @Test func filesOfARunAreAtMostFourApart() {
+    var reader = Reader(sizes: small)
+    for position in [0, 4] { reader.open(position) }
+    #expect(reader.open(8) == [9, 10, 11, 12])
+    reader = Reader(sizes: small)
+    for position in [0, 5, 10, 15] { reader.open(position) }
+    #expect(reader.fetched.isEmpty)
+  }
+
+  @Test func whatWasGuessedCountsAgainstTheBytes() {
+    var limits = SiblingPolicy.Limits()
+    limits.byteCountMax = 1 << 20
+    var reader = Reader(sizes: Array(repeating: 300 << 10, count: 100), limits: limits)
+    for position in 0..<3 { reader.open(position) }
+    #expect(reader.fetched == [3, 4, 5, 6])
+    #expect(reader.open(3) == [7], "three are ahead, and a little is left")
+  }
+
+  @Test func soManyRowsAreLookedAtAndNoMore() throws {
+    var policy = SiblingPolicy()
+    var end = 0
+    for position in 0..<10 {
+      guard let search = policy.fileOpened(at: position).search else { continue }
+      #expect(search.start >= end, "no row twice")
+      end = search.start + search.rowCount
+      #expect(end <= position + 1 + SiblingPolicy.Limits().rowCountMax)
+      policy.guessed([], end: end)
+    }
+    #expect(end == 10 + SiblingPolicy.Limits().rowCountMax)
+  }
+
+  @Test func noMoreFilesAreAheadThanTheLimitSays() {
+    var limits = SiblingPolicy.Limits()
+    limits.fileCountMax = 10
+    var reader = Reader(sizes: small, limits: limits)
+    for position in 0..<100 {
+      reader.open(position)
+      #expect(reader.fetched.count { $0 > position } <= 10)
+    }
+    #expect(reader.fetched.last == 109)
+  }
+
   @Test func whatIsKeptIsLetGoWhenNothingIsOpened() {
     var reader = Reader(sizes: small)
     for position in 0..<20 { reader.open(position) }

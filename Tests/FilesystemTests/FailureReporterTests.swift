@@ -45,6 +45,20 @@ import Testing
     #expect(try lines().count == 3, "the log tells a kind once in ten seconds")
   }
 
+  @Test func theLastFailureOfANodeIsKeptUntilTheKernelForgetsIt() throws {
+    let reporter = try reporter()
+    defer { unlink(path) }
+    for (number, code) in [(2, FileError.Code.stale), (2, .timedOut), (3, .accessDenied)] {
+      let node = NodeID(UInt64(number))
+      let operation = FailureReporter.Operation(name: "read", path: "f", node: node)
+      reporter.report(FileError(code, "a reason"), operation)
+    }
+    #expect(reporter.lastError(of: NodeID(2)) == "read: ETIMEDOUT: a reason")
+    reporter.forget(NodeID(2))
+    #expect(reporter.lastError(of: NodeID(2)) == "")
+    #expect(reporter.lastError(of: NodeID(3)) == "read: EACCES: a reason")
+  }
+
   @Test func aKeyIsToldOfOnceAndAThousandAtMost() throws {
     let reporter = try reporter()
     defer { unlink(path) }

@@ -106,6 +106,21 @@ import Testing
     #expect(mount.store.calls.of(.listObjects).count <= 1 + 10 + WalkPolicy.creditPageCount)
   }
 
+  @Test(arguments: [999, 1000])
+  func whatWouldBeOutOfDateAtOnceIsNotFetched(milliseconds: Int) async throws {
+    var options = FilesystemOptions()
+    options.metadataTTL = .milliseconds(milliseconds)
+    let mount = try TestMount(options: options)
+    place(many.filter { $0 < "d020" }, in: mount)
+    _ = try await walk(mount)
+    let listings = mount.store.calls.of(.listObjects)
+    if milliseconds < 1000 {
+      #expect(listings.count == 21, "each directory is listed")
+    } else {
+      #expect(listings.count < 21)
+    }
+  }
+
   @Test func aWalkThatStopsFetchesNoMore() async throws {
     let mount = try TestMount()
     place(many, in: mount)

@@ -63,6 +63,24 @@ import Testing
     #expect(cache.asked(at: at(3360)) == .useAndLook(keys))
   }
 
+  @Test func renewalThatFindsExpiredOnesKeepsTheOld() {
+    var cache = cache(3600)
+    let keys = found("A", until: 3600).identity
+    #expect(cache.asked(at: at(3300)) == .useAndLook(keys))
+    cache.lookEnded(.success(found("B", until: 3000)), at: at(3300), random: 0)
+    #expect(cache.asked(at: at(3301)) == .use(keys))
+  }
+
+  @Test func nearTheEndTheNextTryIsASecondAway() {
+    var cache = cache(8)
+    let keys = found("A", until: 8).identity
+    #expect(cache.asked(at: at(6)) == .useAndLook(keys))
+    cache.lookEnded(.failure(ConfigurationError("down")), at: at(6), random: 0)
+    let soon = Timestamp(nanoseconds: at(7).nanoseconds - 1)
+    #expect(cache.asked(at: soon) == .use(keys))
+    #expect(cache.asked(at: at(7)) == .useAndLook(keys))
+  }
+
   @Test func afterTheEndTheErrorSaysWhenWhereWhyAndWhatToDo() {
     var cache = cache(3600)
     #expect(cache.asked(at: at(3600)) == .look)

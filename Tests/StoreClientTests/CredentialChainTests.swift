@@ -72,6 +72,34 @@ import Testing
     #expect(source.lookCount == 1)
   }
 
+  @Test func allSourcesHaveOneMinuteTogether() async throws {
+    /// Finds nothing for half a minute, and remembers until when it might have looked.
+    final class EmptySource: CredentialSource {
+      let time: ManualTime
+      let deadlines = Lock<[Instant]>([])
+
+      init(_ time: ManualTime) { self.time = time }
+
+      var place: String { "an empty place" }
+      var remedy: String { "none" }
+
+      func identity(by deadline: Instant) async throws(ConfigurationError) -> Identity? {
+        deadlines.withLock { $0.append(deadline) }
+        time.advance(by: .seconds(30))
+        return nil
+      }
+    }
+    let time = ManualTime()
+    let source = EmptySource(time)
+    let end = time.now + .seconds(60)
+    let chain = CredentialChain(
+      [source, source],
+      surroundings: CredentialChain.Surroundings(time: time)
+    )
+    await #expect(throws: ConfigurationError.self) { _ = try await chain.identity() }
+    #expect(source.deadlines.withLock { $0 } == [end, end])
+  }
+
   @Test func cancelledCallerDoesNotWait() async {
     let source = SlowSource([.success(Self.keys("A"))])
     let chain = CredentialChain([source])

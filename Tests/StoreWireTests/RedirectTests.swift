@@ -33,6 +33,16 @@ import Testing
 
   @Test(
     arguments: [
+      (301, "r1"), (307, "r1"), (302, nil), (308, nil), (400, nil), (403, nil),
+    ] as [(Int, String?)]
+  )
+  func onlyARedirectOfS3sOwnKindHasARegionInItsHost(_ status: Int, _ region: String?) {
+    let fields = HeaderFields(["Location": "https://b.s3.r1.amazonaws.com/k"])
+    #expect(S3Answers.regionHint(WireAnswer(status: status, fields: fields)) == region)
+  }
+
+  @Test(
+    arguments: [
       ("https://a.example/x", "https://a.example"), ("//a.example:80/x", "a.example:80"),
       ("http://user:pass@a.example?x", "http://a.example"), ("a.example", "a.example"),
       ("/x", nil), ("", nil), ("http://", nil), ("?", nil),
@@ -53,7 +63,8 @@ import Testing
       ("http://b.c.s3.cn-north-1.amazonaws.com.cn:443", "cn-north-1"),
       ("b.s3.amazonaws.com", "us-east-1"), ("s3-external-1.amazonaws.com", "us-east-1"),
       ("b.s3.eu-west-1.amazonaws.com.evil.example", nil), ("amazonaws.com", nil),
-      ("s3.eu-west-1.xamazonaws.com", nil), ("ec2.eu-west-1.amazonaws.com", nil), ("", nil),
+      ("s3.eu-west-1.xamazonaws.com", nil),
+      ("x.amazonaws.com.s3.r1.evil-example1", nil), ("ec2.eu-west-1.amazonaws.com", nil), ("", nil),
     ] as [(String, String?)]
   )
   func regionIsReadFromTheServicesOwnHostsOnly(_ host: String, _ region: String?) {

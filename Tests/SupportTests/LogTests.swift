@@ -102,6 +102,36 @@ private final class SetClock: TimeSource {
   }
 }
 
+@Suite struct RepetitionFilterTests {
+  @Test func whatIsToldApartIsBounded() {
+    var filter = RepetitionFilter(interval: .seconds(10))
+    let now = Instant(nanoseconds: 0)
+    for number in 0..<10_000 {
+      #expect(filter.occurred("\(number)", at: now) == .tell(suppressedCount: 0))
+    }
+    #expect(filter.occurred("9999", at: now) == .suppress)
+    let others = filter
+    let knownCount = (0..<10_000).count { number in
+      var filter = others
+      return filter.occurred("\(number)", at: now) == .suppress
+    }
+    #expect(1...256 ~= knownCount)
+  }
+
+  @Test func oneIsToldPerIntervalToItsEnd() {
+    var filter = RepetitionFilter(interval: .seconds(10))
+    func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
+    #expect(filter.occurred("a", at: at(0)) == .tell(suppressedCount: 0))
+    #expect(filter.occurred("a", at: at(9999)) == .suppress)
+    #expect(filter.takeEnded(at: at(9999)) == [])
+    #expect(filter.occurred("a", at: at(10_000)) == .tell(suppressedCount: 1))
+    #expect(filter.occurred("a", at: at(10_001)) == .suppress)
+    let ended = filter.takeEnded(at: at(20_000))
+    #expect(ended.map(\.kind) == ["a"] && ended.map(\.count) == [1])
+    #expect(filter.takeAll() == [])
+  }
+}
+
 @Suite struct SystemLogTests {
   private func line(from socket: FileDescriptor) -> String {
     LocalSocket.setTimeout(.seconds(10), of: socket)
@@ -129,6 +159,18 @@ private final class SetClock: TimeSource {
     log.write(.error, "and gone")
     let second = line(from: socket)
     #expect(second.hasPrefix("<27>") && second.hasSuffix(": and gone"), "\(second)")
+  }
+
+  @Test func aDayOfOneDigitIsPaddedWithASpace() throws {
+    let directory = try LogDirectory()
+    let socket = try LocalSocket.receiveDatagrams(at: directory.path + "/socket")
+    let clock = SetClock()
+    // 2026-11-05T12:00:00Z: the 5th or the 6th, wherever this runs.
+    clock.set(1_793_880_000)
+    let log = Log(target: .system(SystemLog(path: directory.path + "/socket")), time: clock)
+    log.write(.warning, "x")
+    let line = line(from: socket)
+    #expect(line.hasPrefix("<28>Nov  5 ") || line.hasPrefix("<28>Nov  6 "), "\(line)")
   }
 }
 

@@ -1,3 +1,4 @@
+import Core
 import Dipper
 import Simulation
 import Support
@@ -7,12 +8,16 @@ import Testing
 
 @Suite
 struct EmptyPrefixTests {
-  private func warning(_ url: String, in directory: TestDirectory) async throws -> String? {
-    let words = ["mount", url, "/m"].map { Array($0.utf8) }
+  private func settings(_ url: String, _ options: [String] = []) throws -> MountSettings {
+    let words = (["mount"] + options + [url, "/m"]).map { Array($0.utf8) }
     let request = try CommandParser.parse(program: "dipper", arguments: words)
     guard case .run(let invocation) = request else { throw UsageError("no command") }
     let named = try BucketURL(Array(url.utf8), for: .bucket) { _ in false }
-    let settings = try MountSettings(invocation, url: named, environment: ["HOME": "/home/u"])
+    return try MountSettings(invocation, url: named, environment: ["HOME": "/home/u"])
+  }
+
+  private func warning(_ url: String, in directory: TestDirectory) async throws -> String? {
+    let settings = try settings(url)
     let local = try BucketURL(Array("file://\(directory.path)".utf8), for: .bucket) { _ in true }
     return await MountPreparation.emptyPrefixWarning(settings, of: try await Bucket.open(local))
   }
@@ -28,5 +33,26 @@ struct EmptyPrefixTests {
     let words = try #require(try await warning("s3://b/a/bc", in: directory))
     #expect(words == "nothing exists below \"a/bc/\" in s3://b yet")
     #expect(try await warning("s3://b/a/b/f", in: directory) != nil, "an object is no directory")
+  }
+  @Test
+  func itCostsOneSmallQuestionAtMost() async throws {
+    let store = SimulatedStore(time: SystemClock())
+    func warning(_ url: String, _ options: [String] = []) async throws -> String? {
+      let named = try BucketURL(Array(url.utf8), for: .bucket) { _ in false }
+      return await MountPreparation.emptyPrefixWarning(
+        try settings(url, options),
+        of: Bucket(named, store: store, location: "nowhere")
+      )
+    }
+    #expect(try await warning("s3://b") == nil)
+    #expect(store.calls.isEmpty, "nothing is asked about a whole bucket")
+    #expect(try await warning("s3://b/p") != nil)
+    #expect(try await warning("s3://b/p", ["--max-retries", "4"]) != nil)
+    #expect(store.calls.map(\.operation) == [.listObjects, .listObjects])
+    #expect(store.calls.map(\.retryCountMax) == [1, 4])
+    store.forgetCalls()
+    store.faults.add(Fault(.fail(.accessDenied)))
+    #expect(try await warning("s3://b/p") == nil, "who can't be asked is not warned of")
+    #expect(store.calls.count == 1)
   }
 }
