@@ -16,7 +16,6 @@ import Testing
     var replay = TraceReplay(of: trace)
     replay.run()
     let overFetch = replay.fetched.byteCount - replay.useful.byteCount
-    print("TRACE", name, overFetch, replay.requestCount, replay.stallCount)
     #expect(overFetch <= trace.overFetchMax, "useful: \(replay.useful.byteCount)")
     #expect(replay.requestCount <= trace.requestCountMax)
     #expect(replay.stallCount <= trace.stallCountMax)

@@ -71,10 +71,7 @@ struct PrefetchStream: Sendable {
     if isRunning, range.lowerBound > frontier {
       // What was read twice counts twice, and so may be more than the distance.
       let missing = range.lowerBound - start - min(readCount, range.lowerBound - start)
-      let usual = min(
-        Self.missing.max,
-        readCount.multipliedReportingOverflow(by: Self.missing.factor).0
-      )
+      let usual = min(Self.missing.max, min(readCount, Self.missing.max) * Self.missing.factor)
       if missing > max(usual, readCount) { return false }
     }
     let slack =
