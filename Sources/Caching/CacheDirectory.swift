@@ -110,13 +110,24 @@ final class CacheDirectory: Sendable {
     return PartFile.Paths(data: directory + "/data", checkpoint: directory + "/checkpoint")
   }
 
-  /// The topmost of the directories above an entry's files that is no directory of this user's,
-  /// as a path below `objects`; nil if all are, or are missing.
-  ///
-  /// What lies below it must not be touched: it may be anybody's.
+  /// What lies on the way to an entry's files, from `objects` down.
+  enum Way: Hashable {
+    /// Directories of this user's, as far as there are any.
+    ///
+    /// `isAlone` if the entry is there and the key has no other; where that can't be told it is false.
+    case clear(isAlone: Bool)
+    /// The same, and none of the key: nothing of the object is here.
+    case newKey
+    /// The topmost that is no directory of this user's, as a path below `objects`.
+    ///
+    /// What lies below it must not be touched: it may be anybody's.
+    case blocked(by: String)
+  }
+
+  /// Looks at the directories above an entry's files.
   ///
   /// - Throws: `DiskFailure` with `ENOENT` also if `objects` itself is no directory of this user's.
-  func intruder(above id: EntryID) throws(DiskFailure) -> String? {
+  func way(to id: EntryID) throws(DiskFailure) -> Way {
     guard try hasObjects() else {
       throw DiskFailure(
         errno: 2,
@@ -124,11 +135,38 @@ final class CacheDirectory: Sendable {
         reason: "it is no directory of this user"
       )
     }
-    for name in [id.shardName, id.keyPath, id.path] {
-      guard let status = try Disk.status(of: objects + "/" + name) else { return nil }
-      guard status.isOwnDirectory else { return name }
+    let (shard, key, path) = (id.shardName, id.keyPath, id.path)
+    var linkCount = 0
+    for name in [shard, key, path] {
+      guard let status = try Disk.status(of: objects + "/" + name) else {
+        return name == path ? .clear(isAlone: false) : .newKey
+      }
+      guard status.isOwnDirectory else { return .blocked(by: name) }
+      if name == key { linkCount = status.linkCount }
     }
-    return nil
+    // Its name, its own `.`, and the `..` of each directory in it; some file systems don't count.
+    return .clear(isAlone: linkCount == 3)
+  }
+
+  /// The topmost of the directories above an entry's files that is no directory of this user's;
+  /// nil if all are, or are missing.
+  func intruder(above id: EntryID) throws(DiskFailure) -> String? {
+    if case .blocked(let name) = try way(to: id) { name } else { nil }
+  }
+
+  /// Makes the directories of the first entry of a key.
+  ///
+  /// - Returns: false if they are there by now, or the lock is not where it was.
+  func makeNewKey(of id: EntryID) throws(DiskFailure) -> Bool {
+    guard try lock.withLock({ $0 }).isInPlace() else { return false }
+    let key = objects + "/" + id.keyPath
+    do throws(DiskFailure) {
+      guard try Disk.createNewDirectory(key) else { return false }
+    } catch  where error.isMissing {
+      try Disk.createDirectory(objects + "/" + id.shardName)
+      guard try Disk.createNewDirectory(key) else { return false }
+    }
+    return try Disk.createNewDirectory(objects + "/" + id.path)
   }
 
   /// Returns true if the entry's files may be looked at: there is no `intruder`, as far as can be told.

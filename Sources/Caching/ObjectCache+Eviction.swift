@@ -8,12 +8,18 @@ extension ObjectCache {
 
   /// An open entry has grown.
   func grew(_ id: EntryID, by count: Int) {
-    let isOver = state.withLock { state in
+    let (isOver, asks) = state.withLock { state in
       state.index.grew(id, by: count)
-      return state.index.byteCount > settings.byteCountMax
+      state.roomTold -= count
+      return (state.index.byteCount > settings.byteCountMax, state.roomTold < 0)
     }
-    if isOver || missingFreeByteCount() > 0 { startEviction() }
+    if isOver || (asks && missingFreeByteCount() > 0) { startEviction() }
   }
+
+  /// Of the room that a look found, this much is used before the next look, as others use it too.
+  private static let roomShare = 16
+  /// And no more than this.
+  private static let roomToldMax = 16 << 20
 
   /// Evicts, on a thread that may take long, what is too much; if that is under way it is done once more.
   func startEviction() {
@@ -120,7 +126,9 @@ extension ObjectCache {
   private func missingFreeByteCount() -> Int {
     guard let space = try? Disk.space(at: directory.path) else { return 0 }
     let floor = settings.freeByteCountMin ?? min(space.total / 20, 1 << 30)
-    return max(0, floor - space.free)
+    let room = space.free - floor
+    state.withLock { $0.roomTold = min(max(0, room) / Self.roomShare, Self.roomToldMax) }
+    return max(0, -room)
   }
 
   /// Looks through what is on disk: sizes and last uses of entries; what isn't an entry is set aside.

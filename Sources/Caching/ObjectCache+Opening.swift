@@ -3,6 +3,25 @@ internal import Support
 internal import Transfer
 
 extension ObjectCache {
+  /// An entry that was opened.
+  struct Opened {
+    let object: Download
+    /// Bytes that it takes on the disk.
+    let byteCount: Int
+    /// There may be entries of other versions.
+    let mayHaveOthers: Bool
+  }
+
+  /// How an entry was found.
+  private enum Standing {
+    /// It was made.
+    case new
+    /// It was there, and there is no other of its key.
+    case alone
+    /// It was there; of others nothing is known.
+    case known
+  }
+
   /// Opens an entry's files, making them if they aren't there.
   ///
   /// - Returns: nil if the disk doesn't let us; it has been logged.
@@ -10,9 +29,9 @@ extension ObjectCache {
     of version: ObjectVersion,
     _ id: EntryID,
     _ number: UInt64
-  ) -> (object: Download, byteCount: Int)? {
+  ) -> Opened? {
     do throws(PartFile.OpenError) {
-      let file = try openFile(of: version, id)
+      let (file, standing) = try openFile(of: version, id)
       let lease = EntryLease(id, number, of: self)
       let download = Download(
         file,
@@ -23,9 +42,16 @@ extension ObjectCache {
         observer: lease
       )
       state.withLock { $0.isRefused = false }
+      guard standing != .new else {
+        return Opened(object: download, byteCount: 0, mayHaveOthers: false)
+      }
       // The time of the last use is what the next process evicts by.
       if let path = file.paths.checkpoint { try? Disk.touch(path) }
-      return (download, (try? file.allocatedByteCount()) ?? 0)
+      return Opened(
+        object: download,
+        byteCount: (try? file.allocatedByteCount()) ?? 0,
+        mayHaveOthers: standing != .alone
+      )
     } catch {
       if isNews(error) {
         environment.log.write(
@@ -52,18 +78,23 @@ extension ObjectCache {
   private func openFile(
     of version: ObjectVersion,
     _ id: EntryID
-  ) throws(PartFile.OpenError) -> PartFile {
+  ) throws(PartFile.OpenError) -> (PartFile, Standing) {
     var tryCount = 0
     while true {
       tryCount += 1
       do throws(PartFile.OpenError) {
-        try clearWay(to: id)
-        return try PartFile.open(
+        let way = try clearWay(to: id)
+        // Most files that are opened are new here: for them it's a few calls and no looking around.
+        if tryCount == 1, way == .newKey, let file = try makeFile(of: version, id) {
+          return (file, .new)
+        }
+        let file = try PartFile.open(
           directory.paths(of: id),
           identity: identity(of: version),
           time: environment.time,
           faults: faults
         )
+        return (file, way == .clear(isAlone: true) ? .alone : .known)
       } catch {
         // A second time is for a directory that is being evicted beside us; more would be no accident.
         guard tryCount < 3 else { throw error }
@@ -78,11 +109,31 @@ extension ObjectCache {
     }
   }
 
-  /// Sets what lies in the place of one of the entry's directories aside.
-  private func clearWay(to id: EntryID) throws(PartFile.OpenError) {
+  /// Makes the first entry of a key; nil if it turns out not to be the first.
+  private func makeFile(
+    of version: ObjectVersion,
+    _ id: EntryID
+  ) throws(PartFile.OpenError) -> PartFile? {
     do throws(DiskFailure) {
-      guard let name = try directory.intruder(above: id) else { return }
+      guard try directory.makeNewKey(of: id) else { return nil }
+    } catch {
+      throw .disk(error)
+    }
+    return try PartFile.make(
+      directory.paths(of: id),
+      identity: identity(of: version),
+      time: environment.time,
+      faults: faults
+    )
+  }
+
+  /// Sets what lies in the place of one of the entry's directories aside.
+  private func clearWay(to id: EntryID) throws(PartFile.OpenError) -> CacheDirectory.Way {
+    do throws(DiskFailure) {
+      let way = try directory.way(to: id)
+      guard case .blocked(let name) = way else { return way }
       try directory.setAside(name, because: "it is not a directory of this user")
+      return .clear(isAlone: false)
     } catch {
       throw .disk(error)
     }

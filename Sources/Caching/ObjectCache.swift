@@ -50,6 +50,8 @@ package final class ObjectCache: PartCache {
     var verified: [EntryID: DataStamp] = [:]
     var nextNumber: UInt64 = 0
     var evictionTurn = EvictionTurn()
+    /// What may be added before the file system is asked again how much room it has.
+    var roomTold = 0
     /// Entries can't be opened just now, and that was said.
     var isRefused = false
     var isClosed = false
@@ -107,7 +109,7 @@ package final class ObjectCache: PartCache {
         state.index.opened(id, byteCount: download.byteCount, at: environment.time.wallTime)
       }
       guard let download else { return uncached(version) }
-      if version.versionID == nil { dropOtherVersions(than: id) }
+      if version.versionID == nil, download.mayHaveOthers { dropOtherVersions(than: id) }
       return download.object
     }
   }

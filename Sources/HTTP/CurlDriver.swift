@@ -22,6 +22,7 @@ final class CurlDriver {
   private var idleHandles: [EasyHandle] = []
   private var memory = TransferMemory()
   private let sockets = ConnectionSockets()
+  private let bodies = BodyBuffer()
   /// No deadline and no idle time ends before this; it may be too early, never too late.
   private var nextCheck = Instant.distantFuture
 
@@ -55,9 +56,10 @@ final class CurlDriver {
     startWaiting()
     do throws(HTTPError) {
       try multi.perform()
+      bodies.flush()
       if memory.isTrimDue(at: clock.now) { ccurl_trim_heap() }
       // What has finished leaves connections for others: they start before the thread sleeps.
-      if finishDone() + endExpired() > 0 { return false }
+      if finishDone() + endRefused() + endExpired() > 0 { return false }
       try multi.poll(milliseconds: sleepMilliseconds)
     } catch {
       // Out of memory or descriptors: nothing that runs can be trusted to end.
@@ -101,6 +103,7 @@ final class CurlDriver {
       submission,
       easy: easy,
       sockets: sockets,
+      bodies: bodies,
       idleTimeout: configuration.idleTimeout
     )
     // Kept alive by `running` until the handle has been removed and reset.
@@ -138,6 +141,15 @@ final class CurlDriver {
     return count
   }
 
+  /// Ends what its receiver refused after libcurl had handed it over; returns how many.
+  private func endRefused() -> Int {
+    let refused = bodies.takeRefused().filter { running[$0.submission.ticket.id] === $0 }
+    for transfer in refused {
+      end(transfer.submission.ticket.id, transfer.outcome(CURLE_WRITE_ERROR))
+    }
+    return refused.count
+  }
+
   /// Ends what is past its deadline or has not moved for too long; returns how many.
   private func endExpired() -> Int {
     let now = clock.now
@@ -169,6 +181,8 @@ final class CurlDriver {
       submission.continuation.resume(returning: outcome)
     } else if let transfer = running[id] {
       multi.remove(transfer.easy)
+      // Nothing of it may be left for a turn in which it isn't there any more.
+      bodies.flush()
       transfer.easy.reset()
       // One that failed before it had a connection keeps its buffer, and libcurl 7.88 then refuses
       // another buffer size (CURLE_BAD_FUNCTION_ARGUMENT).

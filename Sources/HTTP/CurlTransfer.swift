@@ -28,6 +28,7 @@ final class CurlTransfer {
   private var lastMovement: Instant
   private var sentSize = 0
   private let sockets: ConnectionSockets
+  private let bodies: BodyBuffer
   private var openedSockets: [Int32] = []
   private let clock = SystemClock()
   /// True if the connection was unfit, and nothing has been sent on it.
@@ -37,9 +38,11 @@ final class CurlTransfer {
     _ submission: Submission,
     easy: EasyHandle,
     sockets: ConnectionSockets,
+    bodies: BodyBuffer,
     idleTimeout: Duration
   ) {
     self.sockets = sockets
+    self.bodies = bodies
     self.submission = submission
     self.easy = easy
     self.idleTimeout = submission.request.idleTimeout ?? idleTimeout
@@ -89,6 +92,13 @@ final class CurlTransfer {
     if let announcedSize, receivedSize > announcedSize {
       return fail(.interrupted, "the body is longer than the \(announcedSize) bytes announced")
     }
+    // Its receiver may have refused what libcurl had handed over before.
+    guard failure == nil else { return false }
+    return bodies.take(bytes, of: self, isLast: receivedSize == announcedSize)
+  }
+
+  /// Hands bytes of the body to the receiver; false to end the transfer.
+  func hand(on bytes: UnsafeRawBufferPointer) -> Bool {
     do throws(DiskFailure) {
       try submission.receiver.receive(body: bytes.bytes)
       return true

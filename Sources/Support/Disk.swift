@@ -78,6 +78,21 @@ package enum Disk {
     }
   }
 
+  /// Makes a directory where there is nothing yet.
+  ///
+  /// - Returns: false if there is something.
+  package static func createNewDirectory(
+    _ path: String,
+    permissions: UInt32 = 0o700
+  ) throws(DiskFailure) -> Bool {
+    do throws(DiskFailure) {
+      try retrying("make directory \(path)") { mkdir(path, permissions) }
+      return true
+    } catch  where error.errno == EEXIST {
+      return false
+    }
+  }
+
   /// Returns the names in a directory, without `.` and `..`, in no order.
   package static func names(in path: String) throws(DiskFailure) -> [String] {
     guard let directory = opendir(path) else {

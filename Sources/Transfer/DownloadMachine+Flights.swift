@@ -23,13 +23,27 @@ extension DownloadMachine {
     let reach =
       isInOrder
       ? reachInOrder(of: flight, now: now) : reach(of: flight, limits.patience, now: now)
-    if need - flight.mark > max(limits.farAhead, reach) {
+    if need - flight.mark > max(limits.farAhead, reach),
+      !isInOrder || unasked(before: need, of: flight) > limits.farAhead
+    {
       flights[index].end = need
       return [start(ByteRange(need, flight.end), isUrgent: true)]
     }
     guard !flight.isUrgent else { return [] }
     flights[index].isUrgent = true
     return [.promote(flight.id)]
+  }
+
+  /// The bytes that a flight is still to bring before `offset` and that nobody waits for.
+  ///
+  /// Whoever goes forward and is read ahead for has asked for all of them: however slow the line is, a cut
+  /// would gain nothing.
+  private func unasked(before offset: Int, of flight: Flight) -> Int {
+    let between = ByteRange(flight.mark, offset)
+    let asked = ByteRangeSet(
+      waiters.lazy.map { $0.range.clamped(to: between) }.filter { !$0.isEmpty }
+    )
+    return between.count - asked.byteCount
   }
 
   /// The same for a reader that goes forward.

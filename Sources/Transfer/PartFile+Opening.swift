@@ -90,6 +90,12 @@ extension PartFile {
     _ path: String,
     _ flags: FileDescriptor.Flags
   ) throws(OpenError) -> FileDescriptor {
+    if flags.isSuperset(of: [.create, .exclusive]) {
+      // It is made by this very call, or there is something and the call fails.
+      return try onDisk { () throws(DiskFailure) in
+        try FileDescriptor.open(path, flags.union(.noFollow), permissions: 0o600)
+      }
+    }
     let before = try onDisk { () throws(DiskFailure) in try Disk.status(of: path) }
     if let flaw = before?.flaw { throw .notPlain(path: path, reason: flaw) }
     let (file, status) = try onDisk { () throws(DiskFailure) in
@@ -103,6 +109,9 @@ extension PartFile {
     if let flaw = status.flaw { throw .notPlain(path: path, reason: flaw) }
     return file
   }
+
+  /// EEXIST.
+  private static let existsErrno: Int32 = 17
 
   private static func onDisk<Answer>(
     _ body: () throws(DiskFailure) -> Answer
@@ -123,13 +132,21 @@ extension PartFile {
     _ faults: DiskFaults? = nil
   ) throws(OpenError) -> FileDescriptor {
     let temporary = path + ".new"
-    try onDisk { () throws(DiskFailure) in
-      try faults?(.writeCheckpoint)
+    let flags: FileDescriptor.Flags = [.readWrite, .append, .create, .exclusive]
+    let file: FileDescriptor
+    do throws(OpenError) {
+      try onDisk { () throws(DiskFailure) in try faults?(.writeCheckpoint) }
+      file = try openOwn(temporary, flags)
+    } catch {
+      guard case .disk(let failure) = error, failure.errno == existsErrno else { throw error }
       // Of whatever it may be only the name goes; a directory is no leftover of ours.
-      guard try Disk.status(of: temporary)?.kind != .directory else { return }
-      try Disk.removeFile(temporary)
+      let status = try onDisk { () throws(DiskFailure) in try Disk.status(of: temporary) }
+      if let status, status.kind == .directory {
+        throw .notPlain(path: temporary, reason: "it is a directory")
+      }
+      try onDisk { () throws(DiskFailure) in try Disk.removeFile(temporary) }
+      file = try openOwn(temporary, flags)
     }
-    let file = try openOwn(temporary, [.readWrite, .append, .create, .exclusive])
     let bytes = Array(text.utf8)
     try onDisk { () throws(DiskFailure) in
       try bytes.span.bytes.withUnsafeBytes { (buffer) throws(DiskFailure) in

@@ -130,6 +130,31 @@ package final class PartFile: Sendable {
     }
   }
 
+  /// Makes an empty part file in a directory that was made just now, in which nothing can be.
+  ///
+  /// - Throws: `OpenError.disk` with `EEXIST` if there is something.
+  package static func make(
+    _ paths: Paths,
+    identity: CheckpointIdentity,
+    time: any TimeSource,
+    faults: DiskFaults? = nil
+  ) throws(OpenError) -> PartFile {
+    let checkpoint = Checkpoint(identity: identity)
+    do throws(DiskFailure) { try faults?(.createData) } catch { throw .disk(error) }
+    let data = try openOwn(paths.data, [.readWrite, .create, .exclusive])
+    var lines: FileDescriptor?
+    if let path = paths.checkpoint { lines = try replace(path, with: checkpoint.text, faults) }
+    return PartFile(
+      paths,
+      checkpoint: checkpoint,
+      unitSize: unitSize(forObjectOf: identity.version.size),
+      data: data,
+      lines: lines,
+      time: time,
+      faults: faults
+    )
+  }
+
   /// Returns true if the data's name still leads to the file that is filled.
   package func isInPlace() throws(DiskFailure) -> Bool {
     try Disk.status(of: paths.data)?.identity == data.status().identity

@@ -127,6 +127,26 @@ private let mebibyte = 1 << 20
     #expect(try bench.files("data").isEmpty)
   }
 
+  @Test func anOldVersionThatWasOpenGoesWhenTheNewOneIsOpenedAgain() async throws {
+    let bench = try CacheBench()
+    let cache = try bench.open()
+    let old = bench.place("a", size: 1000)
+    var reader: (any CachedObject)? = cache.open(old)
+    _ = await reader?.bytes(ByteRange(0, 1000))
+    await (reader as? Download)?.settled()
+    let new = bench.place("a", size: 2000, seed: 2)
+    await bench.fill(cache, new)
+    #expect(cache.cachedByteCount(of: old) == 1000)
+    reader = nil
+    #expect(
+      try await eventually {
+        _ = cache.open(new)
+        return cache.cachedByteCount(of: old) == 0
+      }
+    )
+    #expect(cache.cachedByteCount(of: new) == 2000)
+  }
+
   @Test func aNewVersionReplacesTheOldOne() async throws {
     let bench = try CacheBench()
     let cache = try bench.open()

@@ -52,6 +52,24 @@ import Testing
     }
   }
 
+  @Test func r2AReaderOfPiecesGetsLittleMoreThanAPieceOfTheLastLength() {
+    var trace = Trace(size: gibi)
+    var useful = 0
+    var before = 0
+    for number in 0..<10 {
+      // At odd distances, so that no stride shows.
+      let start = (10 * number + number * number % 7) * mebi + 5 * 4096 * number
+      for half in 0..<2 { trace.read(start + half * 512 * kibi, 500 * kibi) }
+      useful += mebi
+      if number == 0 { before = trace.fetched.byteCount - useful }
+    }
+    let overFetch = trace.fetched.byteCount - useful - before
+    #expect(overFetch <= 9 * 512 * kibi, "\(overFetch)")
+    // Who goes on gets more.
+    for offset in stride(from: 200 * mebi, to: 264 * mebi, by: mebi) { trace.read(offset, mebi) }
+    #expect(trace.policy.outstanding.reduce(0) { $0 + $1.count } >= 32 * mebi)
+  }
+
   @Test func aColdSequentialReadSoonRunsWithFullPartsInParallel() {
     var trace = Trace(size: gibi)
     var beyond: [Int] = []

@@ -217,6 +217,21 @@ def test_lookups_in_one_directory_run_in_parallel(weather_mount, proxy, strict_b
     assert time.monotonic() - begin < 0.5
 
 
+@pytest.mark.parametrize("rate", [None, 2 * MIB, MIB // 2])
+def test_R2_a_sequential_read_asks_for_each_byte_once(weather_mount, proxy, strict_bucket, rate):
+    """However slow the line is: the kernel reads up to 4 MiB ahead, and nothing is gained by a second request."""
+    data = random.Random(8).randbytes((64 if rate is None else 24) * MIB + 12345)
+    strict_bucket.put("f", data)
+    mount = weather_mount().start()
+    if rate:
+        proxy.rules = [{"query": "^$", "rate": rate}]
+    assert run(["sha256sum", mount / "f"]).stdout[:64] == sha256(data)
+    wanted = proxy.wanted("/f")
+    assert [sent for first, end, sent in wanted if sent < end - first] == [], wanted
+    assert sum(end - first for first, end, _ in wanted) == len(data), wanted
+    assert mount.status()["counters"]["bytes_received"] == len(data)
+
+
 def test_eight_readers_share_what_is_fetched(weather_mount, proxy, strict_bucket):
     data = random.Random(7).randbytes(32 * MIB)
     strict_bucket.put("f", data)

@@ -10,6 +10,7 @@ final class Collector: HTTPReceiver {
     var heads: [HTTPResponseHead] = []
     var body: [UInt8] = []
     var size = 0
+    var pieceCount = 0
     var isPattern = true
     var isInOrder = true
   }
@@ -45,6 +46,7 @@ final class Collector: HTTPReceiver {
       if state.heads.count != 1 { state.isInOrder = false }
       if !WeatherPattern.matches(body, at: state.size) { state.isPattern = false }
       state.size += body.byteCount
+      state.pieceCount += 1
       if keepsBody { body.withUnsafeBytes { state.body += $0 } }
       return false
     }
@@ -56,6 +58,8 @@ final class Collector: HTTPReceiver {
   var text: String { String(decoding: state.withLock { $0.body }, as: UTF8.self) }
   /// How many bytes of body came.
   var size: Int { state.withLock { $0.size } }
+  /// How many pieces the body came in.
+  var pieceCount: Int { state.withLock { $0.pieceCount } }
   /// True if the body is the beginning of the weather's pattern.
   var isPattern: Bool { state.withLock { $0.isPattern } }
   /// True if there was one head, before all of the body.

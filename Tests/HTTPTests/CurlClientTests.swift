@@ -25,6 +25,28 @@ import Testing
     #expect(body.heads == [head])
   }
 
+  @Test func aLargeBodyArrivesInLargePiecesAndASmallOneInOne() async throws {
+    let (_, large) = try await client.get(weather.url("/bytes?size=33554432"))
+    #expect(large.size == 32 << 20 && large.isPattern && large.isInOrder)
+    // libcurl hands over 16 KiB at a time, which would be 2,048.
+    #expect(large.pieceCount < 1500)
+    let (_, small) = try await client.get(weather.url("/bytes?size=15000"))
+    #expect(small.size == 15_000 && small.isPattern && small.pieceCount <= 2)
+  }
+
+  @Test func bodiesThatArriveBesideEachOtherAreNotMixedUp() async throws {
+    let sizes = [1, 16_384, 16_385, 100_000, 262_144, 262_145, 1_000_003, 5_000_000]
+    try await withThrowingTaskGroup(of: Bool.self) { group in
+      for size in sizes + sizes {
+        group.addTask {
+          let (_, body) = try await client.get(weather.url("/bytes?size=\(size)"))
+          return body.size == size && body.isPattern && body.isInOrder
+        }
+      }
+      for try await isRight in group { #expect(isRight) }
+    }
+  }
+
   @Test func aRangeArrivesAsItsBytes() async throws {
     let (head, body) = try await client.get(
       weather.url("/bytes?size=200000"),

@@ -171,6 +171,28 @@ private let start = Instant(nanoseconds: 0)
     machine.checkInvariants()
   }
 
+  @Test func r2WhatIsAllAskedForIsNotAskedForAgainHoweverSlowItIs() {
+    var machine = machine()
+    _ = machine.wanted(ahead: [ByteRange(0, 8 * mebibyte)])
+    machine.started(machine.flights[0].id, at: start)
+    _ = machine.advanced(machine.flights[0].id, to: mebibyte)
+    // 1 MiB in 10 s, and the kernel reads ahead of the reader in pieces, not quite in order.
+    let now = start + .seconds(10)
+    let half = mebibyte / 2
+    for (number, piece) in [2, 4, 3, 6, 5, 7, 9, 8].enumerated() {
+      let range = ByteRange(offset: piece * half, count: half)
+      let plan = FetchPlan(demand: [range], isInOrder: true)
+      let id = WaitID(UInt64(number))
+      #expect(starts(machine.requested(by: id, range, plan: plan, now: now)) == [])
+    }
+    // Who jumps over what nobody has asked for doesn't wait for it.
+    let far = ByteRange(offset: 7 * mebibyte, count: half)
+    let plan = FetchPlan(demand: [far], isInOrder: true)
+    let actions = machine.requested(by: WaitID(9), far, plan: plan, now: now)
+    #expect(starts(actions) == [ByteRange(7 * mebibyte, 8 * mebibyte)])
+    machine.checkInvariants()
+  }
+
   @Test(arguments: 0..<200) func randomEventsLoseNoWaiter(seed: UInt64) {
     var random = Seeded(seed)
     let size = 10_000

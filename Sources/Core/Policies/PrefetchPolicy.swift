@@ -79,6 +79,8 @@ package struct PrefetchPolicy: Sendable {
   private var strides: [UInt64: PrefetchStride] = [:]
   /// The streams, most recently read first.
   private var streams: [PrefetchStream] = []
+  /// How far each reader came in the running stream that it left last.
+  private var habits: [UInt64: Int] = [:]
   private var isFirst = true
 
   /// Creates the policy of a newly opened file of `objectSize` bytes.
@@ -98,6 +100,7 @@ package struct PrefetchPolicy: Sendable {
   /// - Returns: what was asked for ahead of it alone.
   package mutating func readerClosed(_ reader: UInt64) -> [ByteRange] {
     for index in streams.indices { streams[index].readers[reader] = nil }
+    habits[reader] = nil
     let expected = strides.removeValue(forKey: reader)?.planned ?? []
     return endLeftStreams() + unwanted(expected)
   }
@@ -130,7 +133,7 @@ package struct PrefetchPolicy: Sendable {
     var decision = Decision(plan: FetchPlan(demand: []))
     if stream.isRunning {
       if !wasRunning { decision.abandoned = countStray(of: reader) }
-      let plan = runningPlan(&stream, seen(range, by: stream), link)
+      let plan = runningPlan(&stream, seen(range, by: stream), link, habit: habits[reader])
       decision.plan.demand = plan.demand.map { seen($0, by: stream) }
       decision.plan.ahead = plan.ahead.map { seen($0, by: stream) }
       // The bytes of a request come forward.
@@ -202,6 +205,7 @@ package struct PrefetchPolicy: Sendable {
     for index in streams.indices where streams[index].isRunning {
       guard let count = streams[index].readers[reader] else { continue }
       streams[index].readers[reader] = count + 1 < Self.strayCountMax ? count + 1 : nil
+      if streams[index].readers[reader] == nil { habits[reader] = streams[index].distance }
     }
     return endLeftStreams()
   }
@@ -264,20 +268,27 @@ package struct PrefetchPolicy: Sendable {
   private func runningPlan(
     _ stream: inout PrefetchStream,
     _ range: ByteRange,
-    _ link: Link?
+    _ link: Link?,
+    habit: Int?
   ) -> FetchPlan {
     let end = stream.isBackward ? mirror : objectSize
     var plan = FetchPlan(demand: [])
     let planned = range.clamped(to: ByteRange(0, max(stream.plannedEnd, range.lowerBound)))
     if !planned.isEmpty { plan.demand.append(planned) }
-    let unit = stream.unit(limits, link)
+    let streamCount = 1 + streams.count(where: \.isRunning)
+    let window = stream.window(limits, link, streamCount: streamCount, habit: habit)
+    var unit = stream.unit(limits, link)
+    if habit != nil {
+      // Near the end of a piece a whole unit would be more than the window lets come ahead.
+      let needed = max(window, range.upperBound - max(stream.plannedEnd, range.lowerBound))
+      unit = min(unit, max(needed, Self.unitMin).roundedUp(to: Self.unitMin))
+    }
     while stream.plannedEnd < range.upperBound {
       let next = nextUnit(&stream, unit, end)
       // Before its turn a read leaves a gap, whose own reads are on their way.
       if next.overlaps(range) { plan.demand.append(next) } else { plan.ahead.append(next) }
     }
-    let streamCount = 1 + streams.count(where: \.isRunning)
-    let target = stream.frontier + stream.window(limits, link, streamCount: streamCount)
+    let target = stream.frontier + window
     stream.planned.removeAll { $0.upperBound <= stream.frontier }
     while stream.plannedEnd < end, stream.planned.count < limits.parallelMax {
       // Only whole units, so that each read doesn't add a sliver.

@@ -16,10 +16,13 @@ struct PrefetchStream: Sendable {
   /// kernel's readahead, four at a time, taken up in the wrong order.
   private static let backProof = (small: 3, large: 5)
 
-  /// What may be missing between its reads while they are under way: the kernel's window of 4 MiB.
-  private static let missingMin = 4 << 20
-  /// What lies ahead is at most this often the distance it has come.
-  private static let windowFactor = 4
+  /// What may be missing between its reads while they are under way: the kernel's window, which grows
+  /// with what was read to 4 MiB.
+  private static let missing = (factor: 8, max: 4 << 20)
+  /// What lies ahead is at most this often the distance it has come: less at first, when it may be the
+  /// head of a file and no more.
+  private static let windowFactor = (early: 2, later: 4)
+  private static let earlyMax = 2 << 20
 
   /// Where it started.
   private(set) var start: Int
@@ -68,7 +71,8 @@ struct PrefetchStream: Sendable {
     if isRunning, range.lowerBound > frontier {
       // What was read twice counts twice, and so may be more than the distance.
       let missing = range.lowerBound - start - min(readCount, range.lowerBound - start)
-      if missing > max(Self.missingMin, readCount) { return false }
+      let usual = min(Self.missing.max, min(readCount, Self.missing.max) * Self.missing.factor)
+      if missing > max(usual, readCount) { return false }
     }
     let slack =
       isRunning
@@ -121,12 +125,27 @@ struct PrefetchStream: Sendable {
   }
 
   /// How far ahead of its frontier it wants bytes, if `streamCount` streams run.
-  func window(_ limits: PrefetchPolicy.Limits, _ link: Link?, streamCount: Int) -> Int {
+  ///
+  /// `habit` is how far its reader came in the stream that it left last. Whoever reads pieces (columns,
+  /// members of an archive) is expected to read one of that length again, and has to go on beyond it
+  /// before more is fetched ahead.
+  func window(
+    _ limits: PrefetchPolicy.Limits,
+    _ link: Link?,
+    streamCount: Int,
+    habit: Int?
+  ) -> Int {
     let share = max(
       limits.aheadMax / max(1, streamCount),
       min(2 * limits.partSize, limits.aheadMax)
     )
-    let window = min(share, Self.windowFactor * min(distance, share))
+    let factor =
+      distance < Self.earlyMax ? Self.windowFactor.early : Self.windowFactor.later
+    var window = min(share, factor * min(distance, share))
+    if let habit {
+      let excess = Self.windowFactor.early * min(distance - habit, share)
+      window = min(window, max(habit - distance, excess))
+    }
     return Self.window(of: link).map { min($0, window) } ?? window
   }
 
