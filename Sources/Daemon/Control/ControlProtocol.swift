@@ -36,7 +36,7 @@ package struct ControlRequest: Codable, Hashable, Sendable {
   /// The names from the mount's root to the file; nil if none was given that can be read.
   package var names: [[UInt8]]? {
     guard let path, let bytes = Data(base64Encoded: path) else { return nil }
-    return bytes.split(separator: UInt8(ascii: "/")).map(Array.init)
+    return bytes.split(separator: UInt8(ascii: "/")).map { Array($0) }
   }
 
   private enum CodingKeys: String, CodingKey {
