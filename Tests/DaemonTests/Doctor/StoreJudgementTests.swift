@@ -80,7 +80,7 @@ struct StoreJudgementTests {
 
   @Test
   func credentialsThatEndSoonAreAWarning() {
-    func verdict(_ seconds: Int64) -> DoctorReport.Check.Verdict? {
+    func verdict(_ seconds: Int) -> DoctorReport.Check.Verdict? {
       verdicts {
         $0.credentials = .found(
           place: "p",
