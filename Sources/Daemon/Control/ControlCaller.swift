@@ -9,6 +9,7 @@ package struct ControlCaller: Sendable {
 
   /// Sends an answer; whoever asked may have gone, which is its business.
   package func callAsFunction(_ answer: ControlAnswer) {
+    guard !isGone else { return }
     try? connection.write(ControlLine.encode(answer))
   }
 
