@@ -38,6 +38,9 @@ enum Console {
   /// The columns of the terminal that standard error is; nil if it is none.
   static var progressWidth: Int? { Terminal.width(of: STDERR_FILENO) }
 
+  /// The columns of the terminal that standard output is; nil if it is none.
+  static var outputWidth: Int? { Terminal.width(of: STDOUT_FILENO) }
+
   private static func lost(_ reason: String) {
     let isFirst = hasFailed.withLock { hasFailed in
       defer { hasFailed = true }

@@ -44,7 +44,10 @@ struct Program {
     case .ls:
       let list = ListCommand(invocation)
       try AsyncWork.wait { () async throws(Failure) in try await list.run() }
-    case .put, .cp, .warm, .evict, .map, .doctor: break
+    case .warm, .evict: try CacheCommand(invocation).run()
+    case .map: try MapCommand(invocation).run()
+    case .doctor: try DoctorCommand(invocation).run()
+    case .put, .cp: break
     }
   }
 }

@@ -1,3 +1,4 @@
+internal import CCurl
 internal import Support
 
 /// Sends requests with libcurl: one thread, one multi handle, connections used again.
@@ -53,6 +54,11 @@ package final class CurlClient: HTTPClient {
   deinit {
     mailbox.close()
   }
+}
+
+extension CurlClient {
+  /// The versions of libcurl and of what it is built on, in its own words.
+  package static var libraryVersion: String { String(cString: curl_version()) }
 }
 
 extension CurlClient {

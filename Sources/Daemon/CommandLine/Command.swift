@@ -69,10 +69,10 @@ package struct Command: Sendable {
     case .demo: demo
     case .put: planned(.put, "FILE|- OBJECT-URL", 2...2, "resumable upload")
     case .cp: planned(.cp, "OBJECT-URL OBJECT-URL", 2...2, "copy on the server, resumable")
-    case .warm: planned(.warm, "PATH...", 1...(.max), "fetch whole files of a mount into its cache")
-    case .evict: planned(.evict, "PATH...", 1...(.max), "drop cached parts")
-    case .map: planned(.map, "PATH", 1...1, "draw which parts of a file are cached")
-    case .doctor: planned(.doctor, "[BUCKET-URL]", 0...1, "check the machine and say what to do")
+    case .warm: warm
+    case .evict: evict
+    case .map: map
+    case .doctor: doctor
     }
   }
 
@@ -172,6 +172,67 @@ package struct Command: Sendable {
       ("dipper ls s3://data", "one level"),
       ("dipper ls -l -r s3://data/2024/", "everything below a prefix, with sizes"),
       ("dipper ls --json s3://data | jq .key", "for a script"),
+    ]
+  )
+
+  private static let warm = Command(
+    .warm,
+    "PATH...",
+    1...(.max),
+    "fetch whole files or trees of a mount into its cache",
+    details: """
+      What applications read meanwhile goes first. Ctrl-C stops; what has arrived stays. What is in
+      the cache is not fetched again, so the same command goes on. A file that is larger than the
+      mount's --cache-size is refused.
+      """,
+    options: [.progress, .noProgress],
+    examples: [
+      ("dipper warm /mnt/data/model.bin", "one file"),
+      ("dipper warm /mnt/data/2024 /mnt/data/2025", "everything below two directories"),
+    ]
+  )
+
+  private static let evict = Command(
+    .evict,
+    "PATH...",
+    1...(.max),
+    "drop what a mount's cache has of files or trees",
+    details: """
+      A file that something has open keeps all that is cached of it; it is named, and the exit code
+      is 1. The next read fetches again.
+      """,
+    examples: [
+      ("dipper evict /mnt/data/model.bin", "one file"),
+      ("dipper evict /mnt/data", "all files of the mount"),
+    ]
+  )
+
+  private static let map = Command(
+    .map,
+    "PATH",
+    1...1,
+    "draw which parts of a file are cached, in flight, dirty or absent",
+    options: [.json],
+    examples: [
+      ("dipper map /mnt/data/model.bin", "a line as wide as the terminal"),
+      ("dipper map --json /mnt/data/model.bin", "each range, for a script"),
+    ]
+  )
+
+  private static let doctor = Command(
+    .doctor,
+    "[BUCKET-URL]",
+    0...1,
+    "check this machine, and a bucket from it, and say what to do",
+    details: """
+      Looks at FUSE, libraries, limits, the cache directory and mounts; with a BUCKET-URL also at
+      credentials, endpoint, clock and permissions. It only reads. Each line is ok, a warning, or
+      failed; the exit code is 1 if something failed. No secret is shown.
+      """,
+    options: storeOptions + [.cacheDirectory, .json],
+    examples: [
+      ("dipper doctor", "this machine"),
+      ("dipper doctor s3://data --endpoint http://127.0.0.1:9000", "a bucket as well"),
     ]
   )
 

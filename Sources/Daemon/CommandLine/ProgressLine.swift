@@ -2,8 +2,10 @@ package import Core
 
 /// The line that shows how far a transfer is: share, bar, sizes, rate and time left.
 package struct ProgressLine: Sendable {
-  private let name: String
-  private let total: Int
+  /// What is shown before the figures.
+  package var name: String
+  /// How many bytes there are; a walk may find more.
+  package var total: Int
   // The recent past, to tell the rate by: (when, bytes done).
   private var samples: [(time: Instant, done: Int)] = []
   // Long enough to be calm, short enough to follow a change.

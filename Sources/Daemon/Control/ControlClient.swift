@@ -35,9 +35,28 @@ package struct ControlClient: Sendable {
     patience: Duration = .seconds(2),
     onProgress: (String) -> Void = { _ in }
   ) -> Outcome {
+    follow(request, at: mountpoint, patience: patience) { answer in
+      if let waiting = answer.waiting { onProgress(waiting) }
+    }
+  }
+
+  /// Asks the daemon at `mountpoint` for something that takes its time.
+  ///
+  /// - Parameters:
+  ///   - request: what to ask.
+  ///   - mountpoint: where it is mounted, as the kernel spells it.
+  ///   - patience: how long each line may take.
+  ///   - onAnswer: is given each answer that is not the last.
+  /// - Returns: how it ended.
+  package func follow(
+    _ request: ControlRequest,
+    at mountpoint: String,
+    patience: Duration,
+    onAnswer: (ControlAnswer) -> Void
+  ) -> Outcome {
     for directory in directories where (try? directory.check()) != nil {
       let path = directory.socketPath(for: mountpoint)
-      let outcome = Self.ask(request, socket: path, patience: patience, onProgress: onProgress)
+      let outcome = Self.ask(request, socket: path, patience: patience, onAnswer: onAnswer)
       if outcome != .absent { return outcome }
     }
     return .absent
@@ -101,7 +120,7 @@ package struct ControlClient: Sendable {
     _ request: ControlRequest,
     socket path: String,
     patience: Duration,
-    onProgress: (String) -> Void
+    onAnswer: (ControlAnswer) -> Void
   ) -> Outcome {
     let connection: FileDescriptor
     do throws(DiskFailure) {
@@ -117,8 +136,8 @@ package struct ControlClient: Sendable {
       var reader = LineReader(connection, lengthMax: ControlLine.lengthMax)
       while let line = try reader.next() {
         guard let answer = ControlLine.decode(line, as: ControlAnswer.self) else { break }
-        guard let waiting = answer.waiting else { return .answered(answer) }
-        onProgress(waiting)
+        guard !answer.isLast else { return .answered(answer) }
+        onAnswer(answer)
       }
     } catch {
       // As good as no answer.

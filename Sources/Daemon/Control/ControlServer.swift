@@ -10,9 +10,9 @@ package import Support
 /// A few descriptors are kept in reserve: when the process has no other left, they are given up for as
 /// long as it takes to answer one connection, so that `status` and `unmount` always get through.
 package final class ControlServer: Sendable {
-  /// Carries a request out; `answer` may be called several times, the last answer last.
+  /// Carries a request out; `caller` may be answered several times, the last answer last.
   package typealias Handler =
-    @Sendable (_ request: ControlRequest, _ answer: (ControlAnswer) -> Void) -> Void
+    @Sendable (_ request: ControlRequest, _ caller: ControlCaller) -> Void
 
   private let path: String
   private let listener: FileDescriptor
@@ -23,8 +23,8 @@ package final class ControlServer: Sendable {
 
   // What an answer may need: the connection, /proc/self/mountinfo, and a pipe to fusermount3.
   private static let reserveCount = 5
-  // More than that is nobody's honest wish.
-  private static let connectionCountMax = 16
+  // More than that is nobody's honest wish; `CacheRequests` leaves room for `status` among them.
+  private static let connectionCountMax = 64
 
   /// Opens the socket of the mount at `mountpoint` in the first of `directories` that can be used.
   package init(
@@ -142,14 +142,11 @@ package final class ControlServer: Sendable {
     LocalSocket.setTimeout(.seconds(5), of: connection)
     var reader = LineReader(connection, lengthMax: 65_536)
     guard let line = try? reader.next() else { return }
-    let send: (ControlAnswer) -> Void = { answer in
-      // Whoever asked may have gone; that is its business.
-      try? connection.write(ControlLine.encode(answer))
-    }
+    let caller = ControlCaller(connection)
     guard let request = ControlLine.decode(line, as: ControlRequest.self) else {
-      send(ControlAnswer(error: "this daemon doesn't know that request"))
+      caller(ControlAnswer(error: "this daemon doesn't know that request"))
       return
     }
-    handler(request, send)
+    handler(request, caller)
   }
 }

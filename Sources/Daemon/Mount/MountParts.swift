@@ -187,6 +187,18 @@ struct MountParts: Sendable {
     await cache.close()
   }
 
+  /// Carries out what `dipper warm`, `evict` and `map` ask for.
+  var cacheRequests: CacheRequests {
+    CacheRequests(
+      cache: cache,
+      partSize: settings.partSize,
+      version: { [filesystem] names in filesystem.version(at: names.map { FileName($0) }) },
+      isOpen: { [cache] version in
+        cache.openDownloads.contains { $0.version.isSameContent(as: version) }
+      }
+    )
+  }
+
   /// What `dipper status` shows.
   func status(at mountpoint: Mountpoint, _ passthrough: Passthrough?) -> MountStatus {
     var status = MountStatus(

@@ -94,7 +94,7 @@ enum MountPreparation {
   }
 
   /// The kernel's end of every mount.
-  private static func checkDevice() throws(MountFailure) {
+  static func checkDevice() throws(MountFailure) {
     let advice = "load the kernel's fuse module, or give the container the device"
     let device: FileDescriptor
     do throws(DiskFailure) {

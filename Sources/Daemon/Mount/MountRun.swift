@@ -101,17 +101,19 @@ package final class MountRun: Sendable {
   }
 
   private func startControl(_ mountpoint: Mountpoint, _ parts: MountParts) -> ControlServer? {
+    let cacheRequests = parts.cacheRequests
     do throws(DiskFailure) {
       let server = try ControlServer(
         mountpoint: mountpoint.path,
         directories: RuntimeDirectory.ofThisUser,
         log: log
-      ) { [self] request, answer in
+      ) { [self] request, caller in
         switch request.command {
         case .status:
           let passthrough = session.withLock { $0 }?.passthrough
-          answer(ControlAnswer(status: parts.status(at: mountpoint, passthrough)))
-        case .unmount: unmount(mountpoint, answer)
+          caller(ControlAnswer(status: parts.status(at: mountpoint, passthrough)))
+        case .unmount: unmount(mountpoint, caller)
+        case .warm, .evict, .map: cacheRequests.carryOut(request, for: caller)
         }
       }
       server.start()
@@ -125,7 +127,7 @@ package final class MountRun: Sendable {
   }
 
   /// `dipper unmount`: refuses if the mount is in use, else returns when all is put away.
-  private func unmount(_ mountpoint: Mountpoint, _ answer: (ControlAnswer) -> Void) {
+  private func unmount(_ mountpoint: Mountpoint, _ answer: ControlCaller) {
     guard let session = session.withLock({ $0 }) else {
       answer(ControlAnswer(error: "the mount is not up yet; try again"))
       return

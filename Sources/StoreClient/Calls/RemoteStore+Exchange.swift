@@ -87,6 +87,10 @@ extension RemoteStore {
     let start = surroundings.time.now
     do throws(HTTPError) {
       let head = try await surroundings.client.perform(http, receiver: receiver)
+      if let date = head.fields["date"] {
+        let own = surroundings.time.wallTime
+        session.withLock { $0.lastDate = (date, own) }
+      }
       log(request, start, "\(head.status)", head.fields["x-amz-request-id"])
       return head
     } catch {

@@ -12,6 +12,9 @@ struct StoreSession: Sendable {
   /// What to add to this machine's clock to have the store's.
   private(set) var clockOffset: Duration = .zero
 
+  /// The date of the last answer as it was written, and this machine's time then.
+  var lastDate: (text: String, own: Timestamp)?
+
   private let followsRegion: Bool
 
   init(settings: StoreSettings, bucket: String) {

@@ -114,6 +114,18 @@ package final class CredentialChain: Sendable {
     return .same("the credentials are those of \(found.place)\(end); \(found.remedy)")
   }
 
+  /// Where the credentials in use come from and when they end, looking for them if there are none yet.
+  package func origin(
+    by deadline: Instant
+  ) async throws(ConfigurationError) -> (place: String, accessKey: String?, expiry: Timestamp?) {
+    let identity = try await identity(by: deadline)
+    let found = state.withLock { $0.cache.found }
+    return (
+      found?.place ?? "an unknown place", identity.credentials?.accessKey,
+      identity.credentials?.expiry
+    )
+  }
+
   private var places: String { sources.map(\.place).joined(separator: "; ") }
 
   private func now(_ clockOffset: Duration) -> Timestamp {

@@ -1,0 +1,121 @@
+import Core
+import Daemon
+import Testing
+
+@Suite
+struct StoreJudgementTests {
+  private let now = Timestamp(seconds: 1_796_027_400)
+
+  private var healthy: StoreFacts {
+    var facts = StoreFacts(bucket: "s3://b", listing: .done)
+    facts.credentials = .found(place: "the environment", accessKey: "AKIAEXAMPLE", expiry: nil)
+    facts.endpoint = "https://s3.example.com"
+    facts.isEncrypted = true
+    facts.region = "eu-1"
+    facts.clockLead = .milliseconds(-400)
+    facts.head = .done
+    facts.get = .done
+    return facts
+  }
+
+  private func verdicts(
+    _ change: (inout StoreFacts) -> Void
+  ) -> [String: DoctorReport.Check.Verdict] {
+    var facts = healthy
+    change(&facts)
+    let checks = StoreJudgement.checks(facts, now: now)
+    return Dictionary(checks.map { ($0.check, $0.verdict) }, uniquingKeysWith: { $1 })
+  }
+
+  private func failure(
+    _ kind: StoreError.Kind,
+    status: Int? = nil,
+    code: String? = nil
+  ) -> StoreFacts.Outcome {
+    .failed(StoreError(kind, .listObjects, status: status, code: code, message: "words"))
+  }
+
+  @Test
+  func aHealthyBucketIsOk() {
+    let found = verdicts { _ in }
+    #expect(found.values.allSatisfy { $0 == .ok })
+    #expect(
+      Set(found.keys)
+        == ["credentials", "endpoint", "TLS", "region", "clock", "may list", "may head", "may get"]
+    )
+  }
+
+  @Test
+  func aWrongSecretIsTheCredentialsFault() {
+    let found = verdicts {
+      $0.listing = failure(.badCredentials, status: 403, code: "SignatureDoesNotMatch")
+    }
+    #expect(found["credentials"] == .failed)
+    #expect(found["endpoint"] == .ok)
+    #expect(found["may list"] == .failed)
+  }
+
+  @Test
+  func noAnswerIsTheEndpointsFault() {
+    let found = verdicts { $0.listing = failure(.unreachable) }
+    #expect(found["endpoint"] == .failed)
+    #expect(found["credentials"] == .ok)
+    #expect(verdicts { $0.listing = failure(.noSuchBucket, status: 404) }["endpoint"] == .failed)
+    #expect(verdicts { $0.listing = failure(.untrusted) }["TLS"] == .failed)
+    #expect(verdicts { $0.listing = failure(.wrongRegion, status: 301) }["region"] == .failed)
+    #expect(verdicts { $0.listing = failure(.throttled, status: 503) }["endpoint"] == .warning)
+  }
+
+  @Test
+  func theClockMayBeOffALittle() {
+    let cases: [(Int64, DoctorReport.Check.Verdict)] = [
+      (0, .ok), (29, .ok), (31, .warning), (899, .warning), (901, .failed),
+    ]
+    for (seconds, verdict) in cases {
+      for lead in [seconds, -seconds] {
+        #expect(verdicts { $0.clockLead = .seconds(lead) }["clock"] == verdict, "\(lead)")
+      }
+    }
+  }
+
+  @Test
+  func credentialsThatEndSoonAreAWarning() {
+    func verdict(_ seconds: Int) -> DoctorReport.Check.Verdict? {
+      verdicts {
+        $0.credentials = .found(
+          place: "p",
+          accessKey: "ASIAX",
+          expiry: Timestamp(seconds: now.seconds + seconds)
+        )
+      }["credentials"]
+    }
+    #expect(verdict(3600) == .ok)
+    #expect(verdict(60) == .warning)
+    #expect(verdicts { $0.credentials = .missing("none") }["credentials"] == .failed)
+    #expect(verdicts { $0.credentials = .anonymous }["credentials"] == .ok)
+  }
+
+  @Test
+  func plainHTTPIsAWarningAndADirectoryHasNoEndpoint() {
+    #expect(verdicts { $0.isEncrypted = false }["TLS"] == .warning)
+    let local = StoreJudgement.checks(StoreFacts(bucket: "file:///b", listing: .done), now: now)
+    #expect(local.map(\.check) == ["may list", "may head", "may get"])
+  }
+
+  @Test
+  func aRefusedOperationNamesTheRight() throws {
+    var facts = healthy
+    facts.get = failure(.accessDenied, status: 403, code: "AccessDenied")
+    let check = try #require(
+      StoreJudgement.checks(facts, now: now).first { $0.check == "may get" }
+    )
+    #expect(check.verdict == .failed)
+    #expect(check.advice?.contains("s3:GetObject") == true)
+  }
+
+  @Test
+  func nothingOfASecretAndLittleOfTheKeyIsShown() {
+    let checks = StoreJudgement.checks(healthy, now: now)
+    #expect(!checks.contains { $0.message.contains("AKIAEXAMPLE") })
+  }
+}
