@@ -46,7 +46,8 @@ import Testing
       var random = Seeded(UInt64(seed))
       func key() -> [UInt8] {
         let count = Int.random(in: 1...12, using: &random)
-        return Array("d/".utf8) + (0..<count).map { _ in letters.randomElement(using: &random) ?? 0 }
+        return Array("d/".utf8)
+          + (0..<count).map { _ in letters.randomElement(using: &random) ?? 0 }
       }
       let keys = (0..<20).map { _ in key() }.sorted { $0.lexicographicallyPrecedes($1) }
       guard let ruler = KeyRuler(keys, prefixCount: 2) else { continue }

@@ -7,8 +7,6 @@ import Testing
   private struct Course {
     var names: [String] = []
     var requestCount = 0
-    /// How often all requests under way were waited for.
-    var roundCount = 0
     var didFail = false
   }
 
@@ -38,7 +36,6 @@ import Testing
     var runs = ListingRuns(prefix: Self.prefix)
     var pending: [ListingRuns.Request] = []
     for _ in 0..<100_000 {
-      if pending.isEmpty { course.roundCount += 1 }
       pending += runs.requests()
       guard !pending.isEmpty else { break }
       let request = pending.remove(at: Int.random(in: pending.indices, using: &random))
@@ -98,7 +95,8 @@ import Testing
     ("hashes", { _, random in hex(&random, 40) }),
     (
       "uuids",
-      { _, random in "\(hex(&random, 8))-\(hex(&random, 4))-4\(hex(&random, 3))-\(hex(&random, 12))" }
+      { _, random in "\(hex(&random, 8))-\(hex(&random, 4))-4\(hex(&random, 3))-\(hex(&random, 12))"
+      }
     ),
     (
       "words",
@@ -106,7 +104,10 @@ import Testing
         String((0..<6).map { _ in "etaoinshrdlu".randomElement(using: &random) ?? "e" }) + "-x"
       }
     ),
-    ("one long beginning", { number, _ in String(repeating: "long", count: 50) + digits(number, 6) }),
+    (
+      "one long beginning",
+      { number, _ in String(repeating: "long", count: 50) + digits(number, 6) }
+    ),
     ("unicode", { number, _ in "\u{fc}\u{4e2d}\(digits(number, 6))" }),
     ("directories", { number, _ in "dir\(digits(number, 6))/x" }),
     (
@@ -117,7 +118,7 @@ import Testing
     ),
   ]
 
-  @Test(arguments: schemes.map(\.name), [40, 200])
+  @Test(arguments: ListingRunsTests.schemes.map(\.name), [40, 200])
   func n5EveryNameIsListedAndFewRequestsAreLost(_ name: String, pageCountMax: Int) async throws {
     let scheme = try #require(Self.schemes.first { $0.name == name })
     for count in [pageCountMax * 3 / 2, pageCountMax * 5 / 2, pageCountMax * 30] {

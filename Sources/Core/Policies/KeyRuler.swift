@@ -32,9 +32,10 @@ package struct KeyRuler: Sendable {
     guard let first = keys.first, let last = keys.last else { return nil }
     let start = zip(first, last).prefix { $0 == $1 }.count
     guard start >= prefixCount, start < last.count else { return nil }
+    let longestCount = keys.reduce(0) { max($0, $1.count) }
     var seen: [(bytes: ByteSet, mayEnd: Bool)] = []
     var varying = ByteSet()
-    for index in start..<min(last.count, start + Self.placeCountMax) {
+    for index in start..<min(longestCount, start + Self.placeCountMax) {
       var place = (bytes: ByteSet(), mayEnd: false)
       for key in keys {
         if index < key.count { place.bytes.insert(key[index]) } else { place.mayEnd = true }
@@ -79,6 +80,7 @@ package struct KeyRuler: Sendable {
       let byte = key[stem.count + index]
       let digit = place.alphabet.firstIndex { $0 >= byte }
       isExact = digit.map { place.alphabet[$0] == byte } ?? false
+      if !isExact, place.alphabet.count == 1 { return nil }
       position += (digit ?? place.alphabet.count - 1) + (place.mayEnd ? 1 : 0)
     }
     return position
@@ -107,7 +109,9 @@ private struct ByteSet {
   /// False if a byte was no ASCII, which isn't kept.
   private(set) var isASCII = true
 
-  init(_ bytes: some Sequence<UInt8> = []) {
+  init() {}
+
+  init(_ bytes: some Sequence<UInt8>) {
     for byte in bytes { insert(byte) }
   }
 

@@ -217,13 +217,14 @@ package struct ListingRuns: Sendable {
   /// What a page that is next adds; nil if that is nothing.
   private mutating func leave(_ piece: Piece, _ extent: PageExtent?) -> Piece? {
     guard let extent else { return piece }
-    var (piece, extent) = (piece, extent)
-    if let covered, extent.first <= covered {
-      guard extent.last > covered || piece.page.nextToken == nil else { return nil }
-      piece.page.dropEntries(upTo: covered)
-      guard let rest = PageExtent(piece.page, prefix: prefix) else { return piece }
-      extent = rest
-    }
+    guard let covered, extent.first <= covered else { return note(piece, extent) }
+    guard extent.last > covered || piece.page.nextToken == nil else { return nil }
+    var rest = piece
+    rest.page.dropEntries(upTo: covered)
+    return PageExtent(rest.page, prefix: prefix).map { note(rest, $0) } ?? rest
+  }
+
+  private mutating func note(_ piece: Piece, _ extent: PageExtent) -> Piece {
     covered = extent.last
     entryCount += extent.keys.count
     if piece.page.nextToken != nil { meter.add(extent) }
@@ -259,7 +260,8 @@ private struct PageExtent: Sendable {
       ? (objects + directories).sorted { $0.lexicographicallyPrecedes($1) } : objects + directories
     guard let first = keys.first, let last = keys.last else { return nil }
     // The slash counts here: `a/` follows what begins behind `a`.
-    self.first = [page.objects.first?.key, page.commonPrefixes.first].compactMap { $0 }.min()
+    self.first =
+      [page.objects.first?.key, page.commonPrefixes.first].compactMap { $0 }.min()
       ?? ObjectKey(first)
     self.last = ObjectKey(last)
   }
@@ -295,9 +297,10 @@ private struct PageMeter: Sendable {
     let count = extent.keys.count
     pageCount += 1
     pageSize = max(pageSize, count)
-    let marks = (1...Self.markCount).compactMap { mark in
+    var marks: [(key: [UInt8], place: Int)] = []
+    for mark in 1...Self.markCount {
       let place = count * mark / Self.markCount
-      return place > 0 ? (extent.keys[place - 1], entryCount + place) : nil
+      if place > 0 { marks.append((extent.keys[place - 1], entryCount + place)) }
     }
     entryCount += count
     hasPrefixes = extent.hasPrefixes
