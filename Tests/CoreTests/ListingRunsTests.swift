@@ -200,6 +200,22 @@ import Testing
     }
   }
 
+  @Test func aDirectoryBesideAnObjectIsNotTakenForKnown() async {
+    // Pages end between `f00042` and `f00042/` in every possible way, and runs overlap.
+    let keys = (0..<300).flatMap { number in
+      let name = "f" + Self.digits(number * number, 6)
+      return [name, name + "-1", name + "-1/x", name + "/x"]
+    }
+    for isTreeOrder in [false, true] {
+      for pageCountMax in 4..<24 {
+        var random = Seeded(UInt64(pageCountMax))
+        let store = Self.store(keys, pageCountMax: pageCountMax, isTreeOrder: isTreeOrder)
+        let course = await list(store, random: &random)
+        #expect(Set(course.names) == Self.expected(keys), "pages of \(pageCountMax)")
+      }
+    }
+  }
+
   @Test func whateverRequestFailsNothingIsMissingWithoutAFailure() async {
     let keys = (0..<900).map { "f" + Self.digits($0 * 7, 6) }
     for callNumber in 1...30 {

@@ -26,8 +26,7 @@ package struct KeyRuler: Sendable {
 
   /// Creates a ruler from keys in ascending order; nil if they tell nothing that can be used.
   ///
-  /// - Parameters:
-  ///   - keys: without slashes behind `prefixCount` bytes, which all have in common.
+  /// They have no slash behind the first `prefixCount` bytes, which all have in common.
   package init?(_ keys: [[UInt8]], prefixCount: Int) {
     guard let first = keys.first, let last = keys.last else { return nil }
     let start = zip(first, last).prefix { $0 == $1 }.count

@@ -154,7 +154,7 @@ package struct ListingRuns: Sendable {
     guard let extent, runs[index].bound.map({ $0 < extent.first }) ?? true else {
       return lostOrder(piece, at: index)
     }
-    runs[index].covered = extent.last
+    runs[index].covered = max(extent.last, runs[index].bound ?? extent.last)
     advance(piece, extent, at: index)
     // What begins in the same gap between keys has the same page.
     while index + 1 < runs.count, runs[index + 1].covered == nil,
@@ -218,14 +218,14 @@ package struct ListingRuns: Sendable {
   private mutating func leave(_ piece: Piece, _ extent: PageExtent?) -> Piece? {
     guard let extent else { return piece }
     guard let covered, extent.first <= covered else { return note(piece, extent) }
-    guard extent.last > covered || piece.page.nextToken == nil else { return nil }
     var rest = piece
     rest.page.dropEntries(upTo: covered)
-    return PageExtent(rest.page, prefix: prefix).map { note(rest, $0) } ?? rest
+    if let extent = PageExtent(rest.page, prefix: prefix) { return note(rest, extent) }
+    return rest.page.nextToken == nil ? rest : nil
   }
 
   private mutating func note(_ piece: Piece, _ extent: PageExtent) -> Piece {
-    covered = extent.last
+    covered = max(extent.last, covered ?? extent.last)
     entryCount += extent.keys.count
     if piece.page.nextToken != nil { meter.add(extent) }
     return piece
@@ -246,24 +246,27 @@ private struct PageExtent: Sendable {
     let slash = UInt8(ascii: "/")
     let objects = page.objects.map(\.key.bytes)
     let directories = page.commonPrefixes.map { Array($0.bytes.dropLast()) }
-    for keys in [objects, directories] {
-      let pairs = zip(keys, keys.dropFirst())
-      guard pairs.allSatisfy({ $0.lexicographicallyPrecedes($1) }),
-        keys.allSatisfy({
-          $0.starts(with: prefix.bytes) && !$0[prefix.bytes.count...].contains(slash)
-        })
-      else { return nil }
-    }
+    // In byte order `a-b/` comes before `a/`, in tree order behind it.
+    guard Self.isAscending(objects),
+      Self.isAscending(directories) || Self.isAscending(page.commonPrefixes.map(\.bytes)),
+      (objects + directories).allSatisfy({
+        $0.starts(with: prefix.bytes) && !$0[prefix.bytes.count...].contains(slash)
+      })
+    else { return nil }
     hasPrefixes = !directories.isEmpty
     keys =
-      hasPrefixes && !objects.isEmpty
-      ? (objects + directories).sorted { $0.lexicographicallyPrecedes($1) } : objects + directories
+      hasPrefixes
+      ? (objects + directories).sorted { $0.lexicographicallyPrecedes($1) } : objects
     guard let first = keys.first, let last = keys.last else { return nil }
     // The slash counts here: `a/` follows what begins behind `a`.
     self.first =
       [page.objects.first?.key, page.commonPrefixes.first].compactMap { $0 }.min()
       ?? ObjectKey(first)
     self.last = ObjectKey(last)
+  }
+
+  private static func isAscending(_ keys: [[UInt8]]) -> Bool {
+    zip(keys, keys.dropFirst()).allSatisfy { $0.lexicographicallyPrecedes($1) }
   }
 }
 
