@@ -75,9 +75,10 @@ import Testing
     var options = FilesystemOptions()
     options.listingMemoryMax = 1
     var behaviour = SimulatedStore.Behaviour()
-    behaviour.pageCountMax = 500
+    behaviour.pageCountMax = 200
     let mount = try TestMount(options: options, behaviour: behaviour)
-    for number in 0..<20_000 { mount.place("f\(number.padded(6))") }
+    let beginning = String(repeating: "long", count: 50)
+    for number in 0..<8_000 { mount.place(beginning + number.padded(6)) }
     let clock = mount.clock
     mount.store.hook = { _, moment in
       if moment == .request { clock.advance(by: Self.pageLatency) }
