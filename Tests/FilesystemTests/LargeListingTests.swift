@@ -70,20 +70,4 @@ import Testing
     }
     #expect(completeCount > 2, "a guess that fails is done without")
   }
-
-  @Test func o3ALargeListingThatDoesNotFitEnds() async throws {
-    var options = FilesystemOptions()
-    options.listingMemoryMax = 1
-    var behaviour = SimulatedStore.Behaviour()
-    behaviour.pageCountMax = 200
-    let mount = try TestMount(options: options, behaviour: behaviour)
-    let beginning = String(repeating: "long", count: 50)
-    for number in 0..<8_000 { mount.place(beginning + number.padded(6)) }
-    let clock = mount.clock
-    mount.store.hook = { _, moment in
-      if moment == .request { clock.advance(by: Self.pageLatency) }
-    }
-    await expectFailure(.noMemory) { _ = try await mount.names() }
-    #expect(mount.store.calls.of(.listObjects).count < 40, "all of it would be 40")
-  }
 }
