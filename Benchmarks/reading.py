@@ -2,9 +2,12 @@
 
 import argparse
 import hashlib
+import html
+import http.client
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import statistics
@@ -12,10 +15,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from urllib.parse import urlsplit
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Tests", "EndToEnd"))
 
-from conftest import SERVERS, Bucket, Mount, alive, run, wait_for  # noqa: E402
+from conftest import SERVERS, Bucket, Mount, alive, client, run, wait_for  # noqa: E402
 from weather import Proxy  # noqa: E402
 
 MIB = 1 << 20
@@ -305,31 +309,54 @@ def resident(mount):
 def listing(stage):
     count = stage.options.keys
     fill(stage.bucket, ["d/f%06d" % i for i in range(count)])
+    proxy = Proxy(stage.bucket.endpoint)
+    proxy.rules = [{"delay": stage.options.delay / 1000}]
+    endpoint = proxy.url if stage.options.delay else None
     for number in range(stage.options.rounds + 1):
         begin = time.monotonic()
-        pages = bare_pages(stage)
+        pages = bare_pages(stage, endpoint)
         bare = time.monotonic() - begin
-        mount = stage.mount(options=["--metadata-ttl", "600"])
+        mount = stage.mount(endpoint=endpoint, options=["--metadata-ttl", "600"])
         os.stat(mount / "d")
         before = resident(mount)
+        cpu, _ = usage(mount.pid)
         cold_seconds = timed(["ls", "-l", mount / "d"])
+        cold_cpu = usage(mount.pid)[0] - cpu
         requests = mount.status()["counters"]["requests"]
         after = resident(mount)
         warm_seconds = timed(["ls", "-l", mount / "d"])
         names_seconds = timed(["ls", "-U", mount / "d"])
         mount.stop()
         if number:  # the first round warms the server
-            print(json.dumps({"benchmark": "list", "keys": count, "pages": pages, "bare_seconds": round(bare, 3),
+            print(json.dumps({"benchmark": "list", "keys": count, "delay_milliseconds": stage.options.delay,
+                              "pages": pages, "bare_seconds": round(bare, 3),
                               "cold_seconds": round(cold_seconds, 3), "cold_to_bare": round(cold_seconds / bare, 2),
+                              "cold_cpu_seconds": round(cold_cpu, 3),
                               "warm_seconds": round(warm_seconds, 3), "warm_names_seconds": round(names_seconds, 3),
                               "requests": requests, "resident_bytes_per_key": round((after - before) / count),
                               "resident_mib": round(after / MIB, 1), "load": os.getloadavg()[0]}), flush=True)
+    proxy.close()
 
 
-def bare_pages(stage):
-    """Lists `d/` page by page with boto3; returns the number of pages."""
-    paginator = stage.bucket.s3.get_paginator("list_objects_v2")
-    return sum(1 for _ in paginator.paginate(Bucket=stage.bucket.name, Prefix="d/", Delimiter="/"))
+def bare_pages(stage, endpoint=None):
+    """Lists `d/` page by page over one connection, reading no more of an answer than the token for the next;
+    returns the number of pages."""
+    signer = client(endpoint) if endpoint else stage.bucket.s3
+    connection = http.client.HTTPConnection(urlsplit(endpoint or stage.bucket.endpoint).netloc)
+    facts = {"Bucket": stage.bucket.name, "Prefix": "d/", "Delimiter": "/"}
+    pages = 0
+    while True:
+        parts = urlsplit(signer.generate_presigned_url("list_objects_v2", Params=facts))
+        connection.request("GET", parts.path + "?" + parts.query)
+        answer = connection.getresponse()
+        body = answer.read()
+        assert answer.status == 200, body[:500]
+        pages += 1
+        token = re.search(b"<NextContinuationToken>([^<]+)<", body)
+        if not token:
+            connection.close()
+            return pages
+        facts["ContinuationToken"] = html.unescape(token[1].decode())
 
 
 def finding(stage):
@@ -357,6 +384,7 @@ def main():
     parser.add_argument("--size", default="1G")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--keys", type=int, default=10000)
+    parser.add_argument("--delay", type=int, default=0, help="milliseconds before each request of `list`")
     parser.add_argument("--streams", type=int, default=8)
     parser.add_argument("--server", default="seaweedfs")
     parser.add_argument("--directory", help="where mounts and caches go; /dev/shm takes the disk out of the figures")

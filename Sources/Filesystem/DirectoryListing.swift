@@ -265,37 +265,102 @@ extension DirectoryListing {
     _ = memory.grew(by: grown, to: 0)
   }
 
+  /// What came of a request, and how long it took.
+  private struct Answer: Sendable {
+    let request: ListingRuns.Request
+    let requestedAt: Instant
+    let latency: Duration
+    let result: Result<ListPage, StoreError>
+  }
+
+  /// Fetches all pages: one after the other, or of a large directory several at once.
   private func fill(_ queries: StoreQueries, _ observer: any Observer) async {
     let hasFallback = state.withLock { $0.fallback != nil }
-    var course = ListingCourse()
-    var token: String?
-    repeat {
-      let requestedAt = queries.time.now
-      let answer = await queries.page(
-        of: prefix,
-        token: token,
-        hasFallback: token == nil && hasFallback
-      )
-      switch answer {
-      case .failure(let error):
-        end(afterFailure: error, isFirstPage: token == nil, observer)
-        return
-      case .success(let page):
-        let (isNews, hasRoom) = take(page, requestedAt, &course, observer)
-        token = page.nextToken
-        guard course.goesOn(withToken: token, isNews: isNews) else {
-          let message = "the store's listing of \"\(prefix)\" goes round in circles"
-          end(.failed(FileError(.inputOutput, message)), observer)
-          return
+    await withTaskGroup(of: Answer.self) { group in
+      var runs = ListingRuns(prefix: prefix)
+      var course = ListingCourse()
+      var inFlightCount = 0
+      var isOver = false
+      while !isOver {
+        let requests = runs.requests()
+        let answer: Answer
+        if inFlightCount == 0, requests.count == 1 {
+          // Here and now: of a small directory all is known without another task.
+          answer = await ask(requests[0], queries, hasFallback)
+        } else {
+          for request in requests {
+            group.addTask { await self.ask(request, queries, hasFallback) }
+          }
+          inFlightCount += requests.count
+          guard let next = await group.next() else { return }
+          inFlightCount -= 1
+          answer = next
         }
-        guard hasRoom || token == nil else {
-          end(.failed(tooLarge), observer)
-          return
-        }
+        isOver = take(answer, &runs, &course, observer, now: queries.time.now)
       }
-    } while token != nil
-    if course.untoldCount > 0 { observer.listingRejected(moreCount: course.untoldCount) }
-    end(.complete(at: queries.time.now), observer)
+      // What was guessed to lie behind the end.
+      group.cancelAll()
+    }
+  }
+
+  private func ask(
+    _ request: ListingRuns.Request,
+    _ queries: StoreQueries,
+    _ hasFallback: Bool
+  ) async -> Answer {
+    let isFirst = request.token == nil && request.startAfter == nil
+    let requestedAt = queries.time.now
+    let result = await queries.page(
+      of: prefix,
+      token: request.token,
+      startAfter: request.startAfter,
+      hasFallback: isFirst && hasFallback
+    )
+    return Answer(
+      request: request,
+      requestedAt: requestedAt,
+      latency: queries.time.now - requestedAt,
+      result: result
+    )
+  }
+
+  /// Takes an answer and the pages that waited for it; true if the listing has ended.
+  private func take(
+    _ answer: Answer,
+    _ runs: inout ListingRuns,
+    _ course: inout ListingCourse,
+    _ observer: any Observer,
+    now: Instant
+  ) -> Bool {
+    let page: ListPage
+    switch answer.result {
+    case .failure(let error):
+      guard runs.failed(answer.request) else { return false }
+      let isFirstPage = answer.request.token == nil && answer.request.startAfter == nil
+      end(afterFailure: error, isFirstPage: isFirstPage, observer)
+      return true
+    case .success(let arrived): page = arrived
+    }
+    let piece = ListingRuns.Piece(page: page, requestedAt: answer.requestedAt)
+    for piece in runs.arrived(piece, for: answer.request, after: answer.latency) {
+      let token = piece.page.nextToken
+      let (isNews, hasRoom) = take(piece.page, piece.requestedAt, &course, observer)
+      guard course.goesOn(withToken: token, isNews: isNews) else {
+        let message = "the store's listing of \"\(prefix)\" goes round in circles"
+        end(.failed(FileError(.inputOutput, message)), observer)
+        return true
+      }
+      guard token != nil else {
+        if course.untoldCount > 0 { observer.listingRejected(moreCount: course.untoldCount) }
+        end(.complete(at: now), observer)
+        return true
+      }
+      guard hasRoom else {
+        end(.failed(tooLarge), observer)
+        return true
+      }
+    }
+    return false
   }
 
   private var tooLarge: FileError {

@@ -76,6 +76,7 @@ struct StoreQueries: Sendable {
   func page(
     of prefix: ObjectKey,
     token: String?,
+    startAfter: ObjectKey? = nil,
     isDelimited: Bool = true,
     hasFallback: Bool
   ) async -> Result<ListPage, StoreError> {
@@ -83,7 +84,8 @@ struct StoreQueries: Sendable {
       let request = ListRequest(
         prefix: prefix,
         isDelimited: isDelimited,
-        continuationToken: token
+        continuationToken: token,
+        startAfter: startAfter
       )
       return await list(request, context)
     }
