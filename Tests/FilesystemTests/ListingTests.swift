@@ -141,7 +141,9 @@ import Testing
       count += 1
     }
     #expect(count == 11, "what arrived is shown, but for the last, whose name isn't settled")
-    #expect(try await mount.startReadDirectory(handle, offset: offset).failure().code == .inputOutput)
+    #expect(
+      try await mount.startReadDirectory(handle, offset: offset).failure().code == .inputOutput
+    )
     #expect(mount.errors.all.map(\.operation) == ["readdir"])
     #expect(try await mount.names().count == 30, "the next listing starts over")
   }
