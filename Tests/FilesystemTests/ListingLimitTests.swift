@@ -151,7 +151,7 @@ import Testing
   }
 
   @Test func anEmptyPageReleasesNoNameThatADirectoryMayTake() {
-    var contents = ListingContents(prefix: ObjectKey(""))
+    var contents = ListingContents(prefix: ObjectKey(""), digest: .sha256)
     let now = Instant(nanoseconds: 0)
     _ = contents.append(Self.page(["a"], "1"), requestedAt: now, isLast: false)
     _ = contents.append(Self.page([], "2"), requestedAt: now, isLast: false)

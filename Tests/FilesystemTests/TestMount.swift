@@ -1,3 +1,4 @@
+import Caching
 import Core
 import Filesystem
 import Glibc
@@ -31,6 +32,7 @@ struct TestMount {
       store: front ?? store,
       cache: cache,
       options: options,
+      digest: .sha256,
       time: clock,
       timers: testTimers,
       memory: memory,
