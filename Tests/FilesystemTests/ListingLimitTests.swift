@@ -1,3 +1,4 @@
+import Caching
 import Core
 import Simulation
 import Support

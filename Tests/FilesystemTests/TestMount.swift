@@ -160,6 +160,12 @@ struct TestMount {
   }
 }
 
+/// The name of a component that is too long to be one.
+func longName(_ component: String, isShadowed: Bool = false) -> String {
+  let child = NameCodec.Child(component: component.utf8, isShadowedObject: isShadowed)
+  return NameCodec.name(of: child, .sha256).description
+}
+
 extension DataAnswer {
   /// The same with the bytes read from the file, which may be closed later.
   fileprivate var loaded: DataAnswer {
