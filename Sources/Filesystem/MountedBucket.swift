@@ -56,7 +56,7 @@ package final class MountedBucket: FileOperations {
 
   /// Creates the file system; nothing is asked of the store yet.
   ///
-  /// - Parameter digest: tells components apart that are too long for a name.
+  /// `digest` tells components apart that are too long for a name.
   package init(
     store: any ObjectStore,
     cache: any PartCache,

@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test func aLongComponentHasItsBeginningAndItsDigestInItsName() {
-    let fixed = NameDigest { _ in (0..<32).map { UInt8($0) + 0xE8 } }
+    let fixed = NameDigest { _ in (0..<32).map { 0xE8 &+ UInt8($0) } }
     let digits = "e8e9eaebecedeeeff0f1f2f3f4f5f6f7"
     let component = [UInt8](repeating: 0x61, count: 500)
     let plain = NameCodec.name(of: .init(component: component), fixed)
