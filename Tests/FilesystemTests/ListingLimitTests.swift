@@ -125,7 +125,7 @@ import Testing
     #expect(failure?.code == .inputOutput)
     #expect(repeating.pageCount <= ListingCourse.idlePageCountMax + 2)
     let hidden = ScriptedListings { number in
-      Self.page([String(repeating: "x", count: 300) + "\(number)"], "t\(number)")
+      Self.page([String(repeating: "x", count: 1100) + "\(number)"], "t\(number)")
     }
     let (_, other) = try await read(try TestMount(front: hidden))
     #expect(other?.code == .inputOutput, "names that can't be shown are no news")
