@@ -18,8 +18,6 @@ final class Directory: Sendable {
   let node: NodeID
   /// The keys below it start with this.
   let prefix: ObjectKey
-  /// What the prefix has behind its last slash, in a directory of long components.
-  let head: ArraySlice<UInt8>
   /// What programs see of it.
   let inodeNumber: UInt64
   /// What programs see of its parent.
@@ -33,7 +31,6 @@ final class Directory: Sendable {
   init(node: NodeID, prefix: ObjectKey, inodeNumber: UInt64, parentInodeNumber: UInt64) {
     self.node = node
     self.prefix = prefix
-    head = NameCodec.head(of: prefix)
     self.inodeNumber = inodeNumber
     self.parentInodeNumber = parentInodeNumber
     childNumbers = InodeNumber.Prefix(prefix)
@@ -65,6 +62,13 @@ final class Directory: Sendable {
   /// The listing that is being filled or was the last to be.
   var newestListing: DirectoryListing? { state.withLock { $0.newest ?? $0.complete } }
 
+  /// The component that a name shows the beginning of, if one of its listings has it, however old:
+  /// a name that meant a component always does.
+  func component(of name: NameCodec.LongName) -> [UInt8]? {
+    let (newest, complete) = state.withLock { ($0.newest, $0.complete) }
+    return newest?.component(of: name) ?? complete?.component(of: name)
+  }
+
   /// The last complete listing, however old.
   var lastComplete: DirectoryListing? { state.withLock { $0.complete } }
 
@@ -74,7 +78,8 @@ final class Directory: Sendable {
     at now: Instant,
     timeToLive: Duration,
     fallbackSince oldest: Instant,
-    memory: ListingMemory
+    memory: ListingMemory,
+    digest: NameDigest
   ) -> (hold: DirectoryListing.Hold, isNew: Bool, mustAsk: Bool)? {
     state.withLock { state in
       state.lastUsedAt = now
@@ -89,7 +94,8 @@ final class Directory: Sendable {
         prefix: prefix,
         startedAt: now,
         fallback: older,
-        memory: memory
+        memory: memory,
+        digest: digest
       )
       state.newest = listing
       defer { state.isExpired = false }

@@ -78,13 +78,14 @@ final class DirectoryListing: Sendable {
     prefix: ObjectKey,
     startedAt: Instant,
     fallback: DirectoryListing?,
-    memory: ListingMemory
+    memory: ListingMemory,
+    digest: NameDigest
   ) {
     self.prefix = prefix
     self.memory = memory
     state = Lock(
       State(
-        contents: ListingContents(prefix: prefix),
+        contents: ListingContents(prefix: prefix, digest: digest),
         startedAt: startedAt,
         fallback: fallback
       )
@@ -132,8 +133,13 @@ final class DirectoryListing: Sendable {
   }
 
   /// The child that a name means, if it has arrived.
-  func entry(for child: NameCodec.Child) -> Entry? {
-    state.withLock { $0.contents.entry(for: child) }
+  func entry(for meaning: NameCodec.Meaning) -> Entry? {
+    state.withLock { $0.contents.entry(for: meaning) }
+  }
+
+  /// The component that a name shows the beginning of, if it has arrived.
+  func component(of name: NameCodec.LongName) -> [UInt8]? {
+    state.withLock { $0.contents.component(of: name) }
   }
 
   /// A directory's place among the directories, if it has arrived.

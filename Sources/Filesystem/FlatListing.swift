@@ -55,7 +55,8 @@ final class FlatListing: Sendable {
   init(prefix: ObjectKey, policy: WalkPolicy, queries: StoreQueries, memory: ListingMemory) {
     self.prefix = prefix
     self.queries = queries
-    state = Lock(State(policy: policy, sorter: FlatSorter(prefix: prefix, memory: memory)))
+    let sorter = FlatSorter(prefix: prefix, memory: memory, digest: queries.digest)
+    state = Lock(State(policy: policy, sorter: sorter))
   }
 
   /// True if it will answer nothing more.

@@ -67,15 +67,17 @@ struct FlatSorter: Sendable {
   /// What lies below it is sorted; it is not one of the parts itself.
   let prefix: ObjectKey
   private let memory: ListingMemory
+  private let digest: NameDigest
   /// The directories on the way to the last key, outermost first.
   private var open: [Open] = []
   private var lastKey: ObjectKey?
   private var mayBeByteOrder = true
   private var mayBeTreeOrder = true
 
-  init(prefix: ObjectKey, memory: ListingMemory) {
+  init(prefix: ObjectKey, memory: ListingMemory, digest: NameDigest) {
     self.prefix = prefix
     self.memory = memory
+    self.digest = digest
   }
 
   /// Sorts a page.
@@ -98,7 +100,8 @@ struct FlatSorter: Sendable {
         openedCount += 1
         let directory = ObjectKey(key.bytes[..<start])
         if !open.isEmpty { open[open.count - 1].page.commonPrefixes.append(directory) }
-        open.append(Open(contents: ListingContents(prefix: directory), startedAt: requestedAt))
+        let contents = ListingContents(prefix: directory, digest: digest)
+        open.append(Open(contents: contents, startedAt: requestedAt))
       }
       guard openedCount <= Self.openedPerPageMax else { return .unusable }
       if !open.isEmpty { open[open.count - 1].page.objects.append(object) }

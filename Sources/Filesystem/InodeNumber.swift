@@ -26,10 +26,8 @@ enum InodeNumber {
   static func of(_ component: ArraySlice<UInt8>, kind: FileKind, in prefix: Prefix) -> UInt64 {
     var state = prefix
     state.append(component)
-    // The object at a directory's own key is not the directory, nor is the directory of the long
-    // components that begin as that one does.
-    let slash = UInt8(ascii: "/")
-    if kind == .directory { state.append([slash, component.last == slash ? 2 : 1]) }
+    // The object at a directory's own key is not the directory.
+    if kind == .directory { state.append([UInt8(ascii: "/"), 1]) }
     // Source: Appleby, MurmurHash3's finaliser: it spreads what FNV leaves in the low bits.
     var hash = state.hash
     hash = (hash ^ (hash >> 33)) &* 0xFF51_AFD7_ED55_8CCD

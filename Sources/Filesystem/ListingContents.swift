@@ -13,8 +13,7 @@ struct ListingContents: Sendable {
   }
 
   let prefix: ObjectKey
-  /// What the prefix has behind its last slash, in a directory of long components.
-  private var head: ArraySlice<UInt8> { NameCodec.head(of: prefix) }
+  private let digest: NameDigest
   private var pages: [ListingPage] = []
   /// The position of each page's first row.
   private var starts: [Int] = []
@@ -22,14 +21,16 @@ struct ListingContents: Sendable {
   private var directoryStarts: [Int] = []
   /// The number of rows.
   private(set) var count = 0
+  /// Rows by component and kind, and those with names that show only a beginning by digest too.
   private var index = CompactIndex()
   private var directoryCount = 0
   private var pagesByteCount = 0
   /// At most one for each beginning of the last key, since all of them are that.
   private var heldBack: [ObjectMetadata] = []
 
-  init(prefix: ObjectKey) {
+  init(prefix: ObjectKey, digest: NameDigest) {
     self.prefix = prefix
+    self.digest = digest
   }
 
   /// The bytes of memory that it takes.
@@ -120,20 +121,32 @@ struct ListingContents: Sendable {
   }
 
   /// The child that a name means.
-  func entry(for child: NameCodec.Child) -> Entry? {
+  func entry(for meaning: NameCodec.Meaning) -> Entry? {
+    switch meaning {
+    case .child(let child): entry(for: child)
+    case .long(let name): component(of: name).flatMap { entry(for: name.child($0)) }
+    }
+  }
+
+  /// The component that a name shows the beginning of.
+  func component(of name: NameCodec.LongName) -> [UInt8]? {
+    let position = index.first(tag: Self.tag(ofDigits: name.digits)) { position in
+      entry(at: Int(position)).map { name.isName(of: $0.component, digest) } ?? false
+    }
+    return position.flatMap { entry(at: Int($0)) }.map { Array($0.component) }
+  }
+
+  private static func tag(ofDigits digits: ArraySlice<UInt8>) -> UInt32 {
+    Entry.tag(digits, .file)
+  }
+
+  private func entry(for child: NameCodec.Child) -> Entry? {
     let component = child.component[...]
     let directory = entry(component, .directory)
     if child.isShadowedObject {
       return directory != nil || component.isEmpty ? entry(component, .file) : nil
     }
     return directory ?? (component.isEmpty ? nil : entry(component, .file))
-  }
-
-  /// Returns true if a row from `start` on has its name here.
-  func hasNames(from start: Int) -> Bool {
-    (start..<count).contains { position in
-      entry(at: position).map { NameCodec.name(of: child(of: $0), behind: head) != nil } ?? false
-    }
   }
 
   /// What a row's name means.
@@ -192,32 +205,10 @@ extension ListingContents {
       intake.reject(key, Self.tooLong)
       return
     }
-    guard !addPiece(of: .init(component: component), to: &intake) else { return }
-    addRow(directory: component, to: &intake)
-    // It takes the plain name from an object, whose other name may be too long.
-    guard isKnown(component, .file, intake) else { return }
-    _ = addPiece(of: .init(component: component, isShadowedObject: true), to: &intake)
-  }
-
-  private mutating func addRow(directory component: ArraySlice<UInt8>, to intake: inout Intake) {
     guard !isKnown(component, .directory, intake) else { return }
     note(component, .directory, intake)
     intake.builder.append(directory: component)
     directoryCount += 1
-  }
-
-  /// Adds the directory that a child is shown in because its own name would be too long.
-  ///
-  /// - Returns: false if it needs none.
-  private mutating func addPiece(
-    of child: NameCodec.Child,
-    to intake: inout Intake
-  ) -> Bool {
-    guard case .below(let piece) = NameCodec.placement(of: child, behind: head) else {
-      return false
-    }
-    addRow(directory: piece.component[...], to: &intake)
-    return true
   }
 
   private mutating func addObject(_ object: ObjectMetadata, to intake: inout Intake) {
@@ -243,9 +234,7 @@ extension ListingContents {
       intake.reject(key, Self.tooLong)
       return
     }
-    let isShadowed = component.isEmpty || isKnown(component, .directory, intake)
-    let child = NameCodec.Child(component: component, isShadowedObject: isShadowed)
-    guard !addPiece(of: child, to: &intake), !isKnown(component, .file, intake) else { return }
+    guard !isKnown(component, .file, intake) else { return }
     note(component, .file, intake)
     intake.builder.append(object, component: component)
   }
@@ -271,10 +260,11 @@ extension ListingContents {
     _ kind: FileKind,
     _ intake: Intake
   ) {
-    index.insert(
-      tag: Entry.tag(component, kind),
-      value: UInt32(count + intake.builder.count)
-    )
+    let position = UInt32(count + intake.builder.count)
+    index.insert(tag: Entry.tag(component, kind), value: position)
+    guard NameCodec.mayBeLong(component) else { return }
+    let digits = digest.digits(of: Array(component))
+    index.insert(tag: Self.tag(ofDigits: digits[...]), value: position)
   }
 }
 

@@ -222,9 +222,7 @@ struct Entry: Sendable {
   var key: ObjectKey {
     let slash = UInt8(ascii: "/")
     let bytes = page.prefix.bytes + component
-    guard kind == .directory else { return ObjectKey(bytes) }
-    // A piece of long components has a slash that isn't in its keys.
-    return ObjectKey(component.last == slash ? bytes.dropLast() : bytes + [slash])
+    return ObjectKey(kind == .directory ? bytes + [slash] : bytes)
   }
 
   /// The object's version.

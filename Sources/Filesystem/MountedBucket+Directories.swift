@@ -209,13 +209,13 @@ struct DirectoryCursor: DirectorySource {
     var position = position
     while let (entry, child) = open.listing.row(at: position) {
       // The object at the directory's own key can be looked up, but a program that copies or
-      // removes what it finds knows no such file. A child whose name is too long has it elsewhere.
+      // removes what it finds knows no such file.
       let isOwnObject = entry.kind == .file && entry.component.isEmpty
-      if !isOwnObject, let name = NameCodec.name(of: child, behind: open.directory.head) {
+      if !isOwnObject {
         return Row(
           position: position,
           entry: entry,
-          name: name,
+          name: NameCodec.name(of: child, bucket.queries.digest),
           isShadowed: child.isShadowedObject
         )
       }

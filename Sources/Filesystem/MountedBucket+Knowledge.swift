@@ -11,36 +11,40 @@ enum Sighting: Sendable {
 }
 
 /// A name as a key of the tables: unlike the object's key it tells a shadowed object from its
-/// directory, and that from the directory of the long components that begin so.
+/// directory, and is there before the key is known.
 struct NameKey: Hashable, Sendable {
   /// The directory's prefix.
   let prefix: ObjectKey
   /// What the name means there.
-  let child: NameCodec.Child
+  let meaning: NameCodec.Meaning
 
-  init(_ child: NameCodec.Child, in directory: Directory) {
-    self.child = child
+  init(_ meaning: NameCodec.Meaning, in directory: Directory) {
+    self.meaning = meaning
     prefix = directory.prefix
   }
 }
 
 extension MountedBucket {
   /// What is believed of a name at `now`; nil if the store must be asked.
-  func believed(_ child: NameCodec.Child, in directory: Directory, at now: Instant) -> Sighting? {
+  func believed(
+    _ meaning: NameCodec.Meaning,
+    in directory: Directory,
+    at now: Instant
+  ) -> Sighting? {
     switch directory.knowledge(at: now, timeToLive: timeToLive) {
     case .believed(let listing, let until):
-      return listing.entry(for: child).map { .found($0, until: until) } ?? .absent(until: until)
+      return listing.entry(for: meaning).map { .found($0, until: until) } ?? .absent(until: until)
     case .filling(let listing):
-      if let entry = listing.entry(for: child) {
+      if let entry = listing.entry(for: meaning) {
         return .found(entry, until: entry.page.requestedAt + timeToLive)
       }
     case .none: break
     }
-    let key = NameKey(child, in: directory)
+    let key = NameKey(meaning, in: directory)
     let timeToLive = timeToLive
     return tables.withLock { tables -> Sighting? in
       if let until = tables.absentNames[key], until > now { return .absent(until: until) }
-      guard !child.isShadowedObject else { return nil }
+      guard case .child(let child) = meaning, !child.isShadowedObject else { return nil }
       let entry = tables.inodes.plainEntry(child.component[...], in: directory.prefix)
       guard let entry, entry.page.requestedAt > tables.invalidatedAt else { return nil }
       let until = entry.page.requestedAt + timeToLive
@@ -49,15 +53,19 @@ extension MountedBucket {
   }
 
   /// What was believed of a name, if that is recent enough to be used without the store.
-  func remembered(_ child: NameCodec.Child, in directory: Directory, at now: Instant) -> Sighting? {
+  func remembered(
+    _ meaning: NameCodec.Meaning,
+    in directory: Directory,
+    at now: Instant
+  ) -> Sighting? {
     let oldest = now - options.staleMax
     if let listing = directory.lastComplete, let completedAt = listing.completedAt,
       completedAt >= oldest
     {
-      return listing.entry(for: child).map { .found($0, until: now + unconfirmedTimeout) }
+      return listing.entry(for: meaning).map { .found($0, until: now + unconfirmedTimeout) }
         ?? .absent(until: now + unconfirmedTimeout)
     }
-    guard !child.isShadowedObject else { return nil }
+    guard case .child(let child) = meaning, !child.isShadowedObject else { return nil }
     let entry = tables.withLock {
       $0.inodes.plainEntry(child.component[...], in: directory.prefix)
     }

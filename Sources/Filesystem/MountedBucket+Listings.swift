@@ -18,7 +18,8 @@ extension MountedBucket {
       at: now,
       timeToLive: timeToLive,
       fallbackSince: now - options.staleMax,
-      memory: listingMemory
+      memory: listingMemory,
+      digest: queries.digest
     )
     guard let listing else { return nil }
     if listing.isNew {

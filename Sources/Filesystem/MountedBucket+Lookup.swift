@@ -19,25 +19,26 @@ extension MountedBucket {
       reply.fail(FileError(.nameTooLong, "a name has at most \(NameCodec.nameLengthMax) bytes"))
       return
     }
-    guard let child = NameCodec.child(named: name, behind: directory.head) else {
+    guard let spelled = NameCodec.meaning(of: name) else {
       reply.succeed(EntryAnswer(absentFor: options.metadataTTL))
       return
     }
+    let meaning = resolved(spelled, in: directory)
     let now = time.now
-    var sighting = believed(child, in: directory, at: now)
+    var sighting = believed(meaning, in: directory, at: now)
     if sighting == nil, isInOutage(at: now) {
-      sighting = remembered(child, in: directory, at: now)
+      sighting = remembered(meaning, in: directory, at: now)
     }
     if let sighting {
       let answer = answer(sighting, in: directory, at: now)
       if !reply.succeed(answer) { takeBack(answer) }
       return
     }
-    let key = ObjectKey(directory.prefix.bytes + (child.piece ?? child.component[...]))
-    let budget = budget(for: key, at: now)
-    let operation = FailureReporter.Operation(name: "lookup", path: path(of: child, in: directory))
+    let budget = budget(for: key(of: meaning, in: directory), at: now)
+    let path = path(of: meaning, in: directory)
+    let operation = FailureReporter.Operation(name: "lookup", path: path)
     guard let waiting = park(reply, operation, budget) else { return }
-    let giveUp = lookUp(child, in: directory, at: now, by: budget.deadline) { [self] outcome in
+    let giveUp = lookUp(meaning, in: directory, at: now, by: budget.deadline) { [self] outcome in
       switch outcome {
       case .success(let sighting):
         waited(budget)
@@ -54,7 +55,7 @@ extension MountedBucket {
   ///
   /// - Returns: what to run if the answer isn't wanted any more.
   private func lookUp(
-    _ child: NameCodec.Child,
+    _ meaning: NameCodec.Meaning,
     in directory: Directory,
     at now: Instant,
     by deadline: Instant,
@@ -73,15 +74,20 @@ extension MountedBucket {
           )
           waiter(
             .success(
-              listing.entry(for: child).map { .found($0, until: until) } ?? .absent(until: until)
+              listing.entry(for: meaning).map { .found($0, until: until) } ?? .absent(until: until)
             )
           )
         }
       }
     }
     let ticket = lookups.join(
-      NameKey(child, in: directory),
-      asking: { [self] in await find(child, in: directory, by: deadline) },
+      NameKey(meaning, in: directory),
+      asking: { [self] in
+        switch meaning {
+        case .child(let child): await find(child, in: directory, by: deadline)
+        case .long(let name): await find(name, in: directory, by: deadline)
+        }
+      },
       waiter: waiter
     )
     return { [lookups] in lookups.leave(ticket) }
@@ -114,12 +120,20 @@ extension MountedBucket {
     tables.withLock { $0.inodes.forget(node, lookupCount: 1) }
   }
 
-  /// The path of a child in messages: its key's, with a shadowed object told from its directory.
-  private func path(of child: NameCodec.Child, in directory: Directory) -> String {
-    let escape = child.isShadowedObject ? NameCodec.objectPrefix : []
-    return path(
-      of: ObjectKey(directory.prefix.bytes + escape + (child.piece ?? child.component[...]))
-    )
+  /// What a name leads to, as far as that is known: the key, or the name in its place.
+  private func key(of meaning: NameCodec.Meaning, in directory: Directory) -> ObjectKey {
+    switch meaning {
+    case .child(let child): ObjectKey(directory.prefix.bytes + child.component)
+    case .long(let name): ObjectKey(directory.prefix.bytes + name.name.bytes)
+    }
+  }
+
+  /// The path of a name in messages: its key's, with a shadowed object told from its directory.
+  private func path(of meaning: NameCodec.Meaning, in directory: Directory) -> String {
+    guard case .child(let child) = meaning, child.isShadowedObject else {
+      return path(of: key(of: meaning, in: directory))
+    }
+    return path(of: ObjectKey(directory.prefix.bytes + NameCodec.objectPrefix + child.component))
   }
 
   /// Tells once of an object that doesn't have the name one would look for.
@@ -128,30 +142,24 @@ extension MountedBucket {
     let key = object.key
     reporter.noteOnce(.info, about: key) {
       let child = NameCodec.Child(component: object.component, isShadowedObject: true)
-      let name = NameCodec.name(of: child, behind: NameCodec.head(of: object.page.prefix))
+      let name = NameCodec.name(of: child, queries.digest)
       return "there are keys below \"\(key)/\" too, so the object \"\(key)\" is shown as"
-        + " \"\(name.map { $0.bytes.printable } ?? "%dipper-object%")\" beside that directory"
+        + " \"\(name)\" beside that directory"
     }
   }
 
   /// Asks the store for a name and remembers what it says.
-  private func find(
+  func find(
     _ child: NameCodec.Child,
     in directory: Directory,
     by deadline: Instant
   ) async -> LookupOutcome {
     let askedAt = time.now
-    let older = remembered(child, in: directory, at: askedAt)
+    let older = remembered(.child(child), in: directory, at: askedAt)
     let component = child.component[...]
     let key = ObjectKey(directory.prefix.bytes + component)
     let answer: Result<StoreQueries.Finding, StoreError>
-    if let piece = child.piece {
-      answer = await queries.hasLongNames(
-        below: ObjectKey(directory.prefix.bytes + piece),
-        hasFallback: older != nil,
-        by: deadline
-      ).map { StoreQueries.Finding(isDirectory: $0) }
-    } else if component.isEmpty, child.isShadowedObject {
+    if component.isEmpty, child.isShadowedObject {
       // The directory's own key: what is asked in it is whether there are bytes.
       answer = await queries.head(key, hasFallback: older != nil, by: deadline)
         .map { StoreQueries.Finding(object: $0?.size == 0 ? nil : $0, isDirectory: true) }
@@ -166,16 +174,21 @@ extension MountedBucket {
     switch answer {
     case .success(let finding):
       return note(finding, child, in: directory, askedAt: askedAt)
-    case .failure(let error):
-      if error.isOutage, let older {
-        noteOutage(error)
-        return .success(older)
-      }
-      return .failure(FileError(error, of: .name).uninterrupted)
+    case .failure(let error): return outcome(of: error, older)
     }
   }
 
-  private func note(
+  /// What to answer when the store could not be asked.
+  func outcome(of error: StoreError, _ older: Sighting?) -> LookupOutcome {
+    if error.isOutage, let older {
+      noteOutage(error)
+      return .success(older)
+    }
+    return .failure(FileError(error, of: .name).uninterrupted)
+  }
+
+  /// Remembers what the store said of a name, and tells what that means.
+  func note(
     _ finding: StoreQueries.Finding,
     _ child: NameCodec.Child,
     in directory: Directory,
@@ -210,7 +223,7 @@ extension MountedBucket {
         "no file can have the size or tag of \"\(path(of: ObjectKey(prefix.bytes + component)))\""
       return .failure(FileError(.inputOutput, message))
     }
-    noteAbsent(NameKey(child, in: directory), until: until)
+    noteAbsent(NameKey(.child(child), in: directory), until: until)
     return .success(.absent(until: until))
   }
 }

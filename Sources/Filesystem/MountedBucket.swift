@@ -19,6 +19,8 @@ package final class MountedBucket: FileOperations {
     var openObjects = OpenObjects()
     /// Names that the store said are absent, and until when that is believed.
     var absentNames: [NameKey: Instant] = [:]
+    /// The components that names which show only a beginning were found to mean.
+    var longComponents: [NameKey: [UInt8]] = [:]
     /// The store could not be reached, and until then isn't asked about what is known.
     var outageUntil = Instant(nanoseconds: .min)
     /// What was learned before is to be confirmed.
@@ -53,10 +55,13 @@ package final class MountedBucket: FileOperations {
   let tables: Lock<Tables>
 
   /// Creates the file system; nothing is asked of the store yet.
+  ///
+  /// `digest` tells components apart that are too long for a name.
   package init(
     store: any ObjectStore,
     cache: any PartCache,
     options: FilesystemOptions,
+    digest: NameDigest,
     time: any TimeSource = SystemClock(),
     timers: Timers,
     memory: MemoryBudget = MemoryBudget(limit: .max),
@@ -80,7 +85,7 @@ package final class MountedBucket: FileOperations {
     )
     listingMemory = ListingMemory(limit: options.listingMemoryMax, budget: memory)
     reporter = FailureReporter(log: log, errors: errors, time: time)
-    queries = StoreQueries(store: store, time: time, options: options)
+    queries = StoreQueries(store: store, time: time, options: options, digest: digest)
     mountedAt = time.wallTime.wholeSecond
     let root = Directory(
       node: .root,

@@ -6,6 +6,8 @@ struct StoreQueries: Sendable {
   let store: any ObjectStore
   let time: any TimeSource
   let options: FilesystemOptions
+  /// Tells components apart that are too long for a name.
+  let digest: NameDigest
 
   /// What a lookup found under a plain name.
   struct Finding: Sendable {
@@ -13,6 +15,41 @@ struct StoreQueries: Sendable {
     var object: ObjectMetadata?
     /// True if there are keys below the key and a slash.
     var isDirectory = false
+  }
+
+  /// The component that a name shows the beginning of.
+  struct LongFinding: Sendable {
+    let component: [UInt8]
+    /// What is there; nil if more pages follow that may tell of it.
+    let finding: Finding?
+
+    /// Looks for the component in a page of the directory at `prefix`; nil if it isn't there.
+    init?(
+      _ name: NameCodec.LongName,
+      below prefix: ObjectKey,
+      in page: ListPage,
+      _ digest: NameDigest
+    ) {
+      let slash = UInt8(ascii: "/")
+      let component = (page.objects.lazy.map(\.key) + page.commonPrefixes).lazy
+        .filter { $0.hasPrefix(prefix) }
+        .map { $0.bytes[prefix.bytes.count...].prefix { $0 != slash } }
+        .first { name.isName(of: $0, digest) }
+      guard let component else { return nil }
+      self.component = Array(component)
+      guard page.nextToken == nil else {
+        finding = nil
+        return
+      }
+      let key = ObjectKey(prefix.bytes + component)
+      let below = ObjectKey(key.bytes + [slash])
+      finding = Finding(
+        object: page.objects.first { $0.key == key },
+        isDirectory: (page.objects.lazy.map(\.key) + page.commonPrefixes).contains {
+          $0.hasPrefix(below)
+        }
+      )
+    }
   }
 
   /// A listing page's answers are empty and name another page at most this often in a row.
@@ -41,32 +78,35 @@ struct StoreQueries: Sendable {
     }
   }
 
-  /// Asks whether there are components that are too long for a name and have theirs in the directory
-  /// of those that begin so.
-  func hasLongNames(
+  /// Asks which component a name shows the beginning of, among those of the directory at `prefix`
+  /// that begin so; success with nil says that it is none of them.
+  func component(
+    of name: NameCodec.LongName,
     below prefix: ObjectKey,
     hasFallback: Bool,
     by deadline: Instant
-  ) async -> Result<Bool, StoreError> {
+  ) async -> Result<LongFinding?, StoreError> {
     await patiently(hasFallback: hasFallback, by: deadline) { context in
-      var contents = ListingContents(prefix: prefix)
-      var request = ListRequest(prefix: prefix, isDelimited: true)
-      for _ in 0..<Self.emptyPageCountMax {
-        let requestedAt = time.now
+      var request = ListRequest(prefix: ObjectKey(prefix.bytes + name.head), isDelimited: true)
+      var course = ListingCourse()
+      while true {
         switch await list(request, context) {
         case .failure(let error): return .failure(error)
         case .success(let page):
-          let isLast = page.nextToken == nil
-          let start = isLast ? 0 : contents.count
-          _ = contents.append(page, requestedAt: requestedAt, isLast: isLast)
-          if contents.hasNames(from: start) { return .success(true) }
-          guard let token = page.nextToken, token != request.continuationToken else {
-            return .success(false)
+          if let finding = LongFinding(name, below: prefix, in: page, digest) {
+            return .success(finding)
           }
+          let isNews = !page.objects.isEmpty || !page.commonPrefixes.isEmpty
+          guard course.goesOn(withToken: page.nextToken, isNews: isNews) else {
+            let message = "the store's listing goes round in circles"
+            return .failure(
+              StoreError(.invalidAnswer, .listObjects, key: request.prefix, message: message)
+            )
+          }
+          guard let token = page.nextToken else { return .success(nil) }
           request.continuationToken = token
         }
       }
-      return .success(false)
     }
   }
 

@@ -50,6 +50,30 @@ import Testing
     try await eventually("nothing is asked") { mount.clock.alarmCount == 0 }
   }
 
+  @Test func r5ALongNameThatWasFoundTooLateIsNotWaitedForTwice() async throws {
+    var behaviour = SimulatedStore.Behaviour()
+    behaviour.pageCountMax = 1
+    let mount = try TestMount(behaviour: behaviour)
+    let long = String(repeating: "k", count: 300)
+    for key in [long, long + "x"] { mount.place(key) }
+    // The listing is answered late, what is asked then isn't at all.
+    mount.store.hook = { [clock = mount.clock] call, moment in
+      guard moment == .answer else { return }
+      clock.advance(by: .seconds(40))
+    }
+    mount.store.faults.add(Fault(.hang(), callNumber: 2, callCount: .max))
+    let first = mount.startLookup(longName(long))
+    try await eventually("it is asked for") { mount.clock.alarmCount == 2 }
+    mount.clock.advance(by: .seconds(17))
+    let error = try await first.failure()
+    #expect(error.code == .timedOut)
+    let callCount = mount.store.calls.count
+    let second = mount.startLookup(longName(long))
+    guard case .failure(let again) = try #require(second.outcome, "at once") else { return }
+    #expect(again == error)
+    #expect(mount.store.calls.count == callCount)
+  }
+
   @Test func r5WhatConfirmingAPathTookIsMissingForTheRest() async throws {
     let (mount, _) = try await silentMount(after: .seconds(11))
     let directory = mount.startLookup("d")

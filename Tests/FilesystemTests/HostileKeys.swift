@@ -11,7 +11,7 @@ struct HostileKeys {
 
   init(seed: UInt64) {
     generator = Seeded(seed)
-    // Long components with the same beginning share directories.
+    // With the same beginning, long components are told apart by their digests alone.
     for _ in 0..<2 { longPieces.append(longPiece()) }
   }
 

@@ -1,3 +1,4 @@
+import Caching
 import Core
 import Simulation
 import Support
@@ -124,7 +125,7 @@ import Testing
     #expect(failure?.code == .inputOutput)
     #expect(repeating.pageCount <= ListingCourse.idlePageCountMax + 2)
     let hidden = ScriptedListings { number in
-      Self.page([String(repeating: "x", count: 300) + "\(number)"], "t\(number)")
+      Self.page([String(repeating: "x", count: 1100) + "\(number)"], "t\(number)")
     }
     let (_, other) = try await read(try TestMount(front: hidden))
     #expect(other?.code == .inputOutput, "names that can't be shown are no news")
@@ -151,7 +152,7 @@ import Testing
   }
 
   @Test func anEmptyPageReleasesNoNameThatADirectoryMayTake() {
-    var contents = ListingContents(prefix: ObjectKey(""))
+    var contents = ListingContents(prefix: ObjectKey(""), digest: .sha256)
     let now = Instant(nanoseconds: 0)
     _ = contents.append(Self.page(["a"], "1"), requestedAt: now, isLast: false)
     _ = contents.append(Self.page([], "2"), requestedAt: now, isLast: false)

@@ -225,7 +225,7 @@ import Testing
     #expect(
       try await mount.names()
         == [
-          "%dipper%", "%dipper%esc%1B[2J", "%dipper-long%" + String(repeating: "k", count: 240),
+          "%dipper%", "%dipper%esc%1B[2J", longName(String(repeating: "k", count: 1024)),
           "deep", "dir", "elsewhere", "good",
         ]
     )

@@ -1,3 +1,4 @@
+import Caching
 import Core
 import Filesystem
 import Simulation
@@ -39,52 +40,137 @@ import Testing
     }
   }
 
-  @Test func n1AComponentThatIsTooLongForANameHasSeveral() async throws {
+  @Test func n1AComponentThatIsTooLongForANameHasOneNameInItsDirectory() async throws {
     let mount = try TestMount()
     let long = String(repeating: "k", count: 1000)
-    for key in [long, long + "x", String(repeating: "d", count: 300) + "/f", "short"] {
-      mount.place(key, key)
-    }
-    let pieces = (0..<4).map { _ in "%dipper-long%" + String(repeating: "k", count: 240) }
-    let other = "%dipper-long%" + String(repeating: "d", count: 240)
-    #expect(try await mount.names() == [other, pieces[0], "short"])
-    let directory = try await mount.node(pieces.joined(separator: "/"))
-    let tail = "%dipper%" + String(repeating: "k", count: 40)
-    #expect(try await mount.names(directory) == [tail, tail + "x"])
-    let file = try await mount.node(pieces.joined(separator: "/") + "/" + tail)
-    #expect(try await mount.text(file) == long)
-    #expect(try await mount.value("user.dipper.key", of: file) == long)
-    let inner = other + "/%dipper%" + String(repeating: "d", count: 60)
-    #expect(try await mount.names(try await mount.node(inner)) == ["f"])
-    await expectFailure(.nameTooLong) {
-      _ = try await mount.lookup(String(repeating: "k", count: 256))
+    let directory = String(repeating: "d", count: 300)
+    for key in [long, long + "x", directory + "/f", "short"] { mount.place(key, key) }
+    // The first half of SHA-256, as any tool computes it.
+    let name =
+      "%dipper-long%" + String(repeating: "k", count: 208) + "%-27fed049cf80e0eff71ab837c82a5032"
+    #expect(name == longName(long) && name.utf8.count == 255)
+    let names = [longName(directory), name, longName(long + "x"), "short"]
+    #expect(try await mount.names() == names.sorted())
+    for mount in [mount, try TestMount(store: mount.store)] {
+      let file = try await mount.node(name)
+      #expect(try await mount.text(file) == long)
+      #expect(try await mount.value("user.dipper.key", of: file) == long)
+      let inner = try await mount.node(longName(directory) + "/f")
+      #expect(try await mount.text(inner) == directory + "/f")
+      let outer = try await mount.node(longName(directory))
+      #expect(try await mount.value("user.dipper.key", of: outer) == directory + "/")
+      #expect(try await mount.names(outer) == ["f"])
+      await expectFailure(.nameTooLong) {
+        _ = try await mount.lookup(String(repeating: "k", count: 256))
+      }
     }
   }
 
-  @Test func aDirectoryOfLongNamesIsThereOnlyIfThereAreSome() async throws {
-    let base = String(repeating: "n", count: 240)
-    let piece = "%dipper-long%" + base
-    let mount = try TestMount()
-    // All of these have names of their own, although they begin as longer ones would.
-    for key in [base, base + "-1", base + "/x", base + "//y", base + "1234567"] { mount.place(key) }
-    #expect(try await mount.lookup(piece).node == nil)
-    #expect(!(try await mount.names()).contains(piece))
+  @Test func n1ALongObjectBesideItsDirectoryIsReachable() async throws {
+    let store = try TestMount()
+    // The second's plain name fits, its other name doesn't.
+    let keys = [String(repeating: "n", count: 400), String(repeating: "n", count: 250)]
+    for key in keys {
+      store.place(key, "object")
+      store.place(key + "/below", "below")
+    }
+    for isListed in [false, true] {
+      let mount = try TestMount(store: store.store)
+      if isListed { #expect(try await mount.names().count == 4) }
+      for key in keys {
+        let plain = key.utf8.count > 255 ? longName(key) : key
+        let directory = try await mount.node(plain)
+        #expect(try await mount.names(directory) == ["below"])
+        let object = try await mount.node(longName(key, isShadowed: true))
+        #expect(try await mount.text(object) == "object")
+        #expect(try await mount.value("user.dipper.key", of: object) == key)
+        let numbers = try await [mount.attributes(directory), mount.attributes(object)]
+        #expect(Set(numbers.map(\.inodeNumber)).count == 2)
+      }
+    }
+    // Without the directory the object has the other name, and the same number.
+    let mount = try TestMount(store: store.store)
+    let shadowed = longName(keys[0], isShadowed: true)
+    let number = try await mount.lookup(shadowed).attributes?.inodeNumber
+    mount.store.remove(ObjectKey(keys[0] + "/below"))
     mount.clock.advance(by: .seconds(11))
-    // Its plain name fits, but a directory takes that, and what is left doesn't.
-    mount.place(base + "1234567/z")
-    #expect(try await mount.lookup(piece).attributes?.kind == .directory)
-    #expect(
-      try await mount.names().filter { $0.hasPrefix("%") } == [piece, "%dipper-object%" + base]
-    )
-    let node = try await mount.node(piece)
-    #expect(try await mount.names(node) == ["%dipper-object%1234567"])
-    #expect(try await mount.lookup("%dipper%1234567", in: node).node == nil)
-    #expect(try await mount.lookup("1234567", in: node).node == nil)
-    let numbers = try await [
-      mount.attributes(node), mount.attributes(try await mount.node(base)),
-      mount.attributes(try await mount.node(base + "/%dipper%")),
-    ].map(\.inodeNumber)
-    #expect(Set(numbers).count == 3)
+    #expect(try await mount.lookup(shadowed).node == nil)
+    #expect(try await mount.lookup(longName(keys[0])).attributes?.inodeNumber == number)
+  }
+
+  @Test func n1ALongNameCostsOneListingOnce() async throws {
+    let mount = try TestMount()
+    let long = String(repeating: "k", count: 300)
+    for tail in ["", "1", "2"] { mount.place(long + tail, long + tail) }
+    let node = try await mount.node(longName(long))
+    #expect(mount.store.calls.map(\.operation) == [.listObjects])
+    #expect(mount.store.calls.first?.key == ObjectKey(String(repeating: "k", count: 208)))
+    // What is known of it is believed as of any name, and costs as much to confirm.
+    #expect(try await mount.lookup(longName(long)).node == node)
+    #expect(try await mount.attributes(node).size == 300)
+    #expect(mount.store.calls.count == 1)
+    mount.clock.advance(by: .seconds(11))
+    mount.store.forgetCalls()
+    #expect(try await mount.lookup(longName(long)).node == node)
+    #expect(Set(mount.store.calls.map(\.operation)) == [.headObject, .listObjects])
+    #expect(mount.store.calls.count == 2)
+    // A listing of the directory answers for all.
+    _ = try await mount.names()
+    mount.store.forgetCalls()
+    #expect(try await mount.lookup(longName(long + "2")).node != nil)
+    #expect(try await mount.lookup(longName(long + "3")).node == nil)
+    #expect(mount.store.calls.isEmpty)
+  }
+
+  @Test func n1ALongNameIsFoundBehindManyThatBeginAlike() async throws {
+    var behaviour = SimulatedStore.Behaviour()
+    behaviour.pageCountMax = 2
+    let mount = try TestMount(behaviour: behaviour)
+    let long = String(repeating: "k", count: 300)
+    // Between the object and its directory lie others, which may be pages apart.
+    for tail in ["", "!1", "!2", "!3", "!4", "/f", "5"] { mount.place(long + tail, tail) }
+    #expect(try await mount.lookup(longName(long)).attributes?.kind == .directory)
+    #expect(mount.store.calls.count == 1 + 2, "the first page names it, and then it is asked for")
+    mount.store.forgetCalls()
+    #expect(try await mount.text(try await mount.node(longName(long, isShadowed: true))) == "")
+    #expect(try await mount.text(try await mount.node(longName(long + "5"))) == "5")
+    #expect(try await mount.lookup(longName(long + "6")).node == nil)
+  }
+
+  @Test func aLongNameThatNoKeyHasIsAskedForOnce() async throws {
+    let mount = try TestMount()
+    mount.place(String(repeating: "k", count: 300))
+    let absent = longName(String(repeating: "k", count: 301))
+    #expect(try await mount.lookup(absent).node == nil)
+    #expect(mount.store.calls.map(\.operation) == [.listObjects])
+    #expect(try await mount.lookup(absent).node == nil)
+    #expect(mount.store.calls.count == 1, "its absence is believed")
+    // What Dipper would write for no component is no question.
+    #expect(try await mount.lookup("%dipper-long%k%-" + absent.suffix(32)).node == nil)
+    #expect(mount.store.calls.count == 1)
+    mount.place(String(repeating: "k", count: 301))
+    mount.clock.advance(by: .seconds(11))
+    #expect(try await mount.lookup(absent).node != nil)
+  }
+
+  @Test func thoseWhoAskForOneLongNameShareTheQuestion() async throws {
+    let mount = try TestMount()
+    let long = String(repeating: "k", count: 300)
+    mount.place(long)
+    let gate = Gate()
+    mount.store.hook = { _, moment in if moment == .request { await gate.wait() } }
+    let asked = (0..<4).map { _ in mount.startLookup(longName(long)) }
+    gate.open()
+    for asked in asked { #expect(try await asked.answer().node != nil) }
+    #expect(mount.store.calls.count == 1)
+  }
+
+  @Test func aListingThatGoesRoundInCirclesFailsALongName() async throws {
+    let page = ListPage(objects: [], commonPrefixes: [], nextToken: "again")
+    let mount = try TestMount(front: ScriptedListings([page], repeatsLast: true))
+    await expectFailure(.inputOutput) {
+      _ = try await mount.lookup(longName(String(repeating: "k", count: 300)))
+    }
   }
 
   @Test func n1AMarkerWithBytesIsFoundButNotListed() async throws {
@@ -176,15 +262,8 @@ extension TestMount {
       let isLast = index == components.count - 1
       let below = ObjectKey(key.bytes + [0x2F])
       let isShadowed = isLast && (component.isEmpty || keys.contains { $0.hasPrefix(below) })
-      var child = NameCodec.Child(component: component, isShadowedObject: isShadowed)
-      var head: ArraySlice<UInt8> = []
-      while case .below(let piece) = NameCodec.placement(of: child, behind: head) {
-        if let name = NameCodec.name(of: piece, behind: head) { names.append(name) }
-        let count = piece.component.count - 1
-        head += child.component.prefix(count)
-        child.component.removeFirst(count)
-      }
-      if let name = NameCodec.name(of: child, behind: head) { names.append(name) }
+      let child = NameCodec.Child(component: component, isShadowedObject: isShadowed)
+      names.append(NameCodec.name(of: child, .sha256))
     }
     return names
   }

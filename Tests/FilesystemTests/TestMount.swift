@@ -1,3 +1,4 @@
+import Caching
 import Core
 import Filesystem
 import Glibc
@@ -31,6 +32,7 @@ struct TestMount {
       store: front ?? store,
       cache: cache,
       options: options,
+      digest: .sha256,
       time: clock,
       timers: testTimers,
       memory: memory,
@@ -156,6 +158,12 @@ struct TestMount {
     bucket.extendedAttribute(name, of: node, reply: asked.reply())
     return String(decoding: try await asked.answer().bytes, as: UTF8.self)
   }
+}
+
+/// The name of a component that is too long to be one.
+func longName(_ component: String, isShadowed: Bool = false) -> String {
+  let child = NameCodec.Child(component: component.utf8, isShadowedObject: isShadowed)
+  return NameCodec.name(of: child, .sha256).description
 }
 
 extension DataAnswer {

@@ -5,15 +5,13 @@
 /// can't show get an escape prefix and a percent spelling; `docs/names.md` has the table. Reading
 /// accepts only what spelling writes, so no two names lead to one key.
 ///
-/// A spelling that is longer than a name may be is cut into pieces: `NameCodec+LongNames.swift`.
+/// A spelling that is longer than a name may be is cut, and a digest tells which it was:
+/// `NameCodec+LongNames.swift`.
 package enum NameCodec {
   /// What a name means inside its directory.
   package struct Child: Hashable, Sendable {
     /// The key's bytes behind the directory's prefix, without a `/`; empty for the directory `//`
     /// and for the object at the directory's own key.
-    ///
-    /// With a `/` at its end, which no component has, it is a piece of components that are too long
-    /// for a name: the child is the directory of those that begin so.
     package var component: [UInt8]
     /// True for an object whose plain name belongs to a directory beside it.
     package var isShadowedObject: Bool
@@ -29,13 +27,13 @@ package enum NameCodec {
   package static let escapePrefix = Array("%dipper%".utf8)
   /// Begins the spelling of an object that a directory takes the plain name from.
   package static let objectPrefix = Array("%dipper-object%".utf8)
-  /// Begins the name of a directory that holds components too long for a name.
+  /// Begins the name of a component that is too long to be one.
   package static let longPrefix = Array("%dipper-long%".utf8)
   /// Linux's `NAME_MAX`.
   package static let nameLengthMax = 255
 
   /// Returns the one name of `child`, or nil if its spelling is longer than a name may be.
-  static func shortName(of child: Child) -> FileName? {
+  package static func name(of child: Child) -> FileName? {
     let component = child.component
     precondition(!component.contains(slash), "a component has no slash")
     let bytes: [UInt8]
@@ -49,8 +47,8 @@ package enum NameCodec {
     return bytes.count <= nameLengthMax ? FileName(bytes) : nil
   }
 
-  /// Returns what `name` means if it is a child's one name, or nil if no child has that.
-  static func shortChild(named name: FileName) -> Child? {
+  /// Returns the child that `name` spells as a whole, or nil if it spells none.
+  package static func child(named name: FileName) -> Child? {
     guard name.bytes.count <= nameLengthMax else { return nil }
     if let rest = name.bytes.dropping(prefix: objectPrefix) {
       guard let component = percentDecoded(rest) else { return nil }
@@ -121,7 +119,7 @@ package enum NameCodec {
     return component
   }
 
-  static let slash = UInt8(ascii: "/")
+  private static let slash = UInt8(ascii: "/")
   private static let dot = UInt8(ascii: ".")
   private static let percent = UInt8(ascii: "%")
   private static let hexDigits = Array("0123456789ABCDEF".utf8)

@@ -55,6 +55,7 @@ struct MountParts: Sendable {
         store: store,
         cache: cache,
         options: options(settings),
+        digest: .sha256,
         time: time,
         timers: timers,
         memory: budget,
