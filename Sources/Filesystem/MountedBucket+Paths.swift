@@ -12,23 +12,22 @@ extension MountedBucket {
   /// - Returns: the version, or why there is none: `.notFound` if the kernel doesn't know the path,
   ///   `.isDirectory` if it leads to a directory.
   package func version(at path: [FileName]) -> Result<ObjectVersion, FileError> {
-    tables.withLock { tables in
-      var node = NodeID.root
-      for name in path {
-        guard let directory = tables.inodes.directory(node),
-          let child = NameCodec.child(named: name, behind: directory.head),
-          let found = Self.node(of: child, in: directory.prefix, tables.inodes)
-        else {
-          let shown = path.map(\.description).joined(separator: "/")
-          return .failure(FileError(.notFound, "the mount doesn't know \"\(shown)\" any more"))
-        }
-        node = found
+    var node = NodeID.root
+    for name in path {
+      guard let directory = tables.withLock({ $0.inodes.directory(node) }),
+        let spelled = NameCodec.meaning(of: name),
+        case .child(let child) = resolved(spelled, in: directory),
+        let found = tables.withLock({ Self.node(of: child, in: directory.prefix, $0.inodes) })
+      else {
+        let shown = path.map(\.description).joined(separator: "/")
+        return .failure(FileError(.notFound, "the mount doesn't know \"\(shown)\" any more"))
       }
-      guard let entry = tables.inodes.node(node)?.entry, entry.kind == .file else {
-        return .failure(FileError(.isDirectory, "this is a directory"))
-      }
-      return .success(entry.version)
+      node = found
     }
+    guard let entry = tables.withLock({ $0.inodes.node(node)?.entry }), entry.kind == .file else {
+      return .failure(FileError(.isDirectory, "this is a directory"))
+    }
+    return .success(entry.version)
   }
 
   /// The node of a name; a plain name leads to the directory where there is an object too.

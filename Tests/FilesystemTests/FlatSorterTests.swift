@@ -1,3 +1,4 @@
+import Caching
 import Core
 import Simulation
 import Support
@@ -27,7 +28,7 @@ import Testing
 
   private func sorting(limit: Int = 1 << 20) -> Sorting {
     let memory = ListingMemory(limit: limit, budget: budget)
-    return Sorting(sorter: FlatSorter(prefix: ObjectKey("t/"), memory: memory))
+    return Sorting(sorter: FlatSorter(prefix: ObjectKey("t/"), memory: memory, digest: .sha256))
   }
 
   private func page(_ keys: [String], more: Bool = true, common: [String] = []) -> ListPage {

@@ -47,8 +47,9 @@ struct CacheRequestsTests {
     _ command: ControlRequest.Command,
     _ cache: ScriptedCache,
     path: String = "a/b",
-    isOpen: Bool = false
-  ) throws -> (outcome: ControlClient.Outcome, progress: [ControlAnswer.Progress]) {
+    isOpen: Bool = false,
+    onProgress: @escaping @Sendable (Int) -> Void = { _ in }
+  ) async throws -> (outcome: ControlClient.Outcome, progress: [ControlAnswer.Progress]) {
     let requests = CacheRequests(
       cache: cache,
       partSize: 10,
@@ -74,15 +75,19 @@ struct CacheRequestsTests {
     ) { request, caller in requests.carryOut(request, for: caller) }
     server.start()
     defer { server.stop() }
-    var progress: [ControlAnswer.Progress] = []
-    let outcome = ControlClient(directories: [directory]).follow(
-      ControlRequest(command, path: Array(path.utf8)),
-      at: "/m",
-      patience: .seconds(20)
-    ) { answer in
-      if let step = answer.progress { progress.append(step) }
+    // On a thread of its own: the daemon's side needs those that tests run on.
+    return await BlockingPool(threadCount: 1).run { [directory] in
+      var progress: [ControlAnswer.Progress] = []
+      let outcome = ControlClient(directories: [directory]).follow(
+        ControlRequest(command, path: Array(path.utf8)),
+        at: "/m",
+        patience: .seconds(60)
+      ) { answer in
+        if let step = answer.progress { progress.append(step) }
+        onProgress(progress.count)
+      }
+      return (outcome, progress)
     }
-    return (outcome, progress)
   }
 
   private func error(_ outcome: ControlClient.Outcome) -> String? {
@@ -90,37 +95,28 @@ struct CacheRequestsTests {
   }
 
   @Test
-  func warmingTellsHowFarItIsAndWhatItFetched() throws {
+  func warmingTellsHowFarItIsAndWhatItFetched() async throws {
     let gate = Gate()
     let cache = ScriptedCache { progress in
       progress(60)
       await gate.wait()
       return nil
     }
-    Thread.start("test-gate") {
-      let end = SystemClock().now + .milliseconds(1500)
-      _ = Monitor(false).wait { _, deadline -> Bool? in
-        deadline = end.nanoseconds
-        return SystemClock().now >= end ? true : nil
-      }
-      gate.open()
-    }
-    let (outcome, progress) = try ask(.warm, cache)
+    // Told also while nothing moves, so that the caller knows that somebody is there.
+    let (outcome, progress) = try await ask(.warm, cache) { count in if count == 3 { gate.open() } }
     #expect(outcome == .answered(ControlAnswer(warmed: .init(bytes: 100, fetchedBytes: 90))))
-    // Also while nothing moves, so that the caller knows that somebody is there.
-    #expect(progress.count >= 2)
     #expect(progress.last == ControlAnswer.Progress(bytesDone: 60, bytesTotal: 100))
   }
 
   @Test
-  func aFailedFetchIsSaid() throws {
+  func aFailedFetchIsSaid() async throws {
     let cause = StoreError(.accessDenied, .getObject, code: "AccessDenied", message: "no")
-    let (outcome, _) = try ask(.warm, ScriptedCache { _ in .store(cause) })
+    let (outcome, _) = try await ask(.warm, ScriptedCache { _ in .store(cause) })
     #expect(error(outcome)?.contains("AccessDenied") == true)
   }
 
   @Test
-  func aCallerThatGoesAwayCancels() throws {
+  func aCallerThatGoesAwayCancels() async throws {
     let isCancelled = Monitor(false)
     let cache = ScriptedCache { _ in
       let gate = Gate()
@@ -154,41 +150,44 @@ struct CacheRequestsTests {
     ) { request, caller in requests.carryOut(request, for: caller) }
     server.start()
     defer { server.stop() }
-    do {
-      let connection = try LocalSocket.connect(
-        to: directory.socketPath(for: "/m"),
-        timeout: .seconds(20)
-      )
-      try connection.write(
-        Array((StatusReport.text(of: ControlRequest(.warm, path: [0x6B])) + "\n").utf8)
-      )
-      // The first progress shows that it is under way; then the caller is gone.
-      var reader = LineReader(connection, lengthMax: 1000)
-      #expect(try reader.next() != nil)
-    }
-    let end = SystemClock().now + .seconds(20)
-    let wasCancelled = isCancelled.wait { isCancelled, deadline -> Bool? in
-      if isCancelled { return true }
-      deadline = end.nanoseconds
-      return SystemClock().now >= end ? false : nil
+    let path = directory.socketPath(for: "/m")
+    // On a thread of its own: the daemon's side needs those that tests run on.
+    let wasCancelled = try await BlockingPool(threadCount: 1).run { () throws in
+      try Self.askAndGo(path)
+      let end = SystemClock().now + .seconds(60)
+      return isCancelled.wait { isCancelled, deadline -> Bool? in
+        if isCancelled { return true }
+        deadline = end.nanoseconds
+        return SystemClock().now >= end ? false : nil
+      }
     }
     #expect(wasCancelled)
   }
 
-  @Test
-  func evictionSaysWhatItFreedOrWhyNot() throws {
-    let freed = try ask(.evict, ScriptedCache(freedByteCount: 4096))
-    #expect(freed.outcome == .answered(ControlAnswer(evicted: .init(freedBytes: 4096))))
-    let open = try ask(.evict, ScriptedCache(), isOpen: true)
-    guard case .answered(let answer) = open.outcome else { return #expect(Bool(false)) }
-    #expect(answer.busy == true)
-    #expect(answer.error?.contains("open") == true)
-    #expect(error(try ask(.evict, ScriptedCache()).outcome)?.contains("log") == true)
+  /// Asks for warming, waits for a first sign that it is under way, and hangs up.
+  private static func askAndGo(_ path: String) throws {
+    let connection = try LocalSocket.connect(to: path, timeout: .seconds(60))
+    try connection.write(
+      Array((StatusReport.text(of: ControlRequest(.warm, path: [0x6B])) + "\n").utf8)
+    )
+    var reader = LineReader(connection, lengthMax: 1000)
+    #expect(try reader.next() != nil)
   }
 
   @Test
-  func aMapComesWithItsParts() throws {
-    guard case .answered(let answer) = try ask(.map, ScriptedCache()).outcome else {
+  func evictionSaysWhatItFreedOrWhyNot() async throws {
+    let freed = try await ask(.evict, ScriptedCache(freedByteCount: 4096))
+    #expect(freed.outcome == .answered(ControlAnswer(evicted: .init(freedBytes: 4096))))
+    let open = try await ask(.evict, ScriptedCache(), isOpen: true)
+    guard case .answered(let answer) = open.outcome else { return #expect(Bool(false)) }
+    #expect(answer.busy == true)
+    #expect(answer.error?.contains("open") == true)
+    #expect(error(try await ask(.evict, ScriptedCache()).outcome)?.contains("log") == true)
+  }
+
+  @Test
+  func aMapComesWithItsParts() async throws {
+    guard case .answered(let answer) = try await ask(.map, ScriptedCache()).outcome else {
       return #expect(Bool(false))
     }
     #expect(answer.map?.cachedBytes == 10)
@@ -196,8 +195,8 @@ struct CacheRequestsTests {
   }
 
   @Test(arguments: [ControlRequest.Command.warm, .evict, .map])
-  func anUnknownPathIsAnError(command: ControlRequest.Command) throws {
-    let outcome = try ask(command, ScriptedCache(), path: "x").outcome
+  func anUnknownPathIsAnError(command: ControlRequest.Command) async throws {
+    let outcome = try await ask(command, ScriptedCache(), path: "x").outcome
     #expect(error(outcome) == "the mount doesn't know it")
   }
 }
