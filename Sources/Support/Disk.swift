@@ -93,6 +93,13 @@ package enum Disk {
     }
   }
 
+  /// Returns what a symbolic link says, without following it.
+  package static func linkTarget(of path: String) throws(DiskFailure) -> String {
+    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = try retrying("read the link \(path)") { readlink(path, &buffer, buffer.count) }
+    return String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
   /// Returns the names in a directory, without `.` and `..`, in no order.
   package static func names(in path: String) throws(DiskFailure) -> [String] {
     guard let directory = opendir(path) else {

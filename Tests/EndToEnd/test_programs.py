@@ -300,6 +300,27 @@ def test_a_busy_mount_says_who_uses_it(local):
     wait_for(lambda: not alive(pid), "the daemon to end with the last who used it")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="makes a mount namespace")
+def test_a_copy_in_another_namespace_is_named_and_not_waited_for(local):
+    """As of a container or a service that was started while it was mounted."""
+    mount = local().start()
+    pid = mount.pid
+    keeper = subprocess.Popen(["unshare", "-m", "--propagation", "private", "sleep", "1000"])
+    try:
+        wait_for(lambda: open("/proc/%d/comm" % keeper.pid).read() == "sleep\n", "a namespace")
+        begin = time.monotonic()
+        result = mount.stop()
+        assert result.returncode == 1 and time.monotonic() - begin < 30
+        assert "process %d (sleep)" % keeper.pid in result.stderr and "mount namespace" in result.stderr
+        assert not is_mounted(mount.path) and alive(pid)
+        # What is left of the mount is not worth a wait.
+        os.kill(pid, signal.SIGTERM)
+        wait_for(lambda: not alive(pid), "the daemon to end")
+    finally:
+        keeper.kill()
+        keeper.wait()
+
+
 def test_what_was_just_let_go_does_not_keep_a_mount(local):
     """A descriptor on its way through a socket is seen in no process."""
     mount = local().start()

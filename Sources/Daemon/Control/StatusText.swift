@@ -11,7 +11,9 @@ package enum StatusText {
   private static func text(_ mount: MountStatus) -> String {
     var lines = ["\(shown(mount.mountpoint))  \(shown(mount.bucket))"]
     guard mount.answers, let facts = facts(mount) else {
-      let who = mount.pid.map { "the daemon (pid \($0)) is not answering" } ?? "the daemon is gone"
+      let who =
+        mount.pid.map { "the daemon (pid \($0)) is not answering" }
+        ?? "no daemon answers: it has ended, or was started in another environment"
       return lines[0] + "\n  \(who); 'dipper unmount' clears the mount\n"
     }
     if mount.state == .detached {

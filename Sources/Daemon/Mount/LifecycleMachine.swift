@@ -11,7 +11,7 @@ struct LifecycleMachine: Hashable, Sendable {
     case mounting(isStopWanted: Bool)
     /// The mount answers. Next: `leaving`.
     case serving
-    /// The mount is being taken off.
+    /// The mount is being taken off, or is off and the kernel has not let go of it.
     case leaving
   }
 
@@ -41,6 +41,11 @@ struct LifecycleMachine: Hashable, Sendable {
     }
     state = isStopWanted ? .leaving : .serving
     return isStopWanted ? .leave : .wait
+  }
+
+  /// The mount was taken off without a signal; what is left of it is not worth a wait.
+  mutating func takenOff() {
+    if state == .serving { state = .leaving }
   }
 
   /// Somebody wants it to end: by a signal, or again by another one.

@@ -132,17 +132,37 @@ package final class MountRun: Sendable {
       answer(ControlAnswer(error: "the mount is not up yet; try again"))
       return
     }
+    let device = MountTable.current().top(at: mountpoint.path)?.device
     do throws(MountError) {
       try session.unmount()
     } catch {
       answer(ControlAnswer(error: error.message, isBusy: error.code == .busy))
       return
     }
-    while !waitUntilFinished(.seconds(1)) {
-      answer(ControlAnswer(waiting: "what is on its way to be put down"))
+    lifecycle.withLock { $0.takenOff() }
+    for second in 1...Self.copiesPatienceSeconds {
+      if waitUntilFinished(.seconds(1)) {
+        answer(ControlAnswer(isDone: true))
+        return
+      }
+      // The kernel lets go of a mount only when its last copy in any namespace is gone.
+      let copies = second < 2 ? nil : device.flatMap { MountCopies.find(of: $0).words }
+      let cause = copies.map { "the copy of the mount that \($0) has in another mount namespace" }
+      answer(ControlAnswer(waiting: cause ?? "the kernel to let go of the mount"))
     }
-    answer(ControlAnswer(isDone: true))
+    let words = device.flatMap { MountCopies.find(of: $0).words } ?? "something that can't be seen"
+    answer(
+      ControlAnswer(
+        error:
+          "\(mountpoint.path) is unmounted here, but \(words) has a copy of it in another mount "
+          + "namespace, such as a container's; the daemon (pid \(Disk.processID)) ends with the last "
+          + "copy, or when it is sent SIGTERM"
+      )
+    )
   }
+
+  // Whoever unmounts waits for so long for copies of the mount in other namespaces.
+  private static let copiesPatienceSeconds = 10
 
   private func waitUntilFinished(_ patience: Duration) -> Bool {
     let end = SystemClock().now + patience

@@ -1,5 +1,4 @@
 internal import Core
-internal import Glibc
 package import Support
 
 /// What keeps a mount busy: processes, as far as /proc shows them, and mounts below it.
@@ -117,11 +116,9 @@ package struct MountUsers: Hashable, Sendable {
   ///
   /// The link is read, never followed: a dead mount would hang.
   private static func name(behind link: String, in path: String) -> String? {
-    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-    let count = readlink(link, &buffer, buffer.count)
-    guard count > 0 else { return nil }
-    let target = String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    guard MountPreparation.isBelow(target, path) else { return nil }
+    guard let target = try? Disk.linkTarget(of: link), MountPreparation.isBelow(target, path) else {
+      return nil
+    }
     return String(target.dropFirst(path.utf8.count == 1 ? 1 : path.count + 1))
   }
 }

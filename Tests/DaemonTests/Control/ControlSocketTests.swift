@@ -113,7 +113,7 @@ struct ControlSocketTests {
     let text = StatusReport.text(of: StatusReport(mounts: statuses))
     for field in fields + ["unsaved", "errors"] { #expect(text.contains(#""\#(field)":null"#)) }
     #expect(text.contains(#""state":"not answering""#))
-    #expect(StatusText.text(StatusReport(mounts: statuses)).contains("the daemon is gone"))
+    #expect(StatusText.text(StatusReport(mounts: statuses)).contains("no daemon answers"))
   }
 
   @Test
