@@ -48,7 +48,7 @@ struct CacheRequestsTests {
     _ cache: ScriptedCache,
     path: String = "a/b",
     isOpen: Bool = false,
-    onProgress: @escaping @Sendable (Int) -> Void = { _ in }
+    onProgress: @escaping @Sendable ([Int]) -> Void = { _ in }
   ) async throws -> (outcome: ControlClient.Outcome, progress: [ControlAnswer.Progress]) {
     let requests = CacheRequests(
       cache: cache,
@@ -84,7 +84,7 @@ struct CacheRequestsTests {
         patience: .seconds(60)
       ) { answer in
         if let step = answer.progress { progress.append(step) }
-        onProgress(progress.count)
+        onProgress(progress.map(\.bytesDone))
       }
       return (outcome, progress)
     }
@@ -103,7 +103,9 @@ struct CacheRequestsTests {
       return nil
     }
     // Told also while nothing moves, so that the caller knows that somebody is there.
-    let (outcome, progress) = try await ask(.warm, cache) { count in if count == 3 { gate.open() } }
+    let (outcome, progress) = try await ask(.warm, cache) { told in
+      if told.count(where: { $0 == 60 }) == 2 { gate.open() }
+    }
     #expect(outcome == .answered(ControlAnswer(warmed: .init(bytes: 100, fetchedBytes: 90))))
     #expect(progress.last == ControlAnswer.Progress(bytesDone: 60, bytesTotal: 100))
   }
