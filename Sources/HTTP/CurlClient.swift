@@ -1,3 +1,4 @@
+internal import Core
 internal import Support
 
 /// Sends requests with libcurl: one thread, one multi handle, connections used again.
@@ -15,7 +16,11 @@ package final class CurlClient: HTTPClient {
     let multi = try MultiHandle(connectionCountMax: configuration.connectionCountMax)
     let mailbox = Mailbox(multi: multi)
     self.mailbox = mailbox
-    Thread.start("dipper-http") { CurlDriver(mailbox, configuration).run() }
+    do throws(DiskFailure) {
+      try Thread.require("dipper-http") { CurlDriver(mailbox, configuration).run() }
+    } catch {
+      throw HTTPError(.unreachable, "\(error)")
+    }
   }
 
   package func perform(
