@@ -83,7 +83,11 @@ package final class ObjectCache: PartCache {
       holder: settings.holder,
       log: environment.log
     )
-    Thread.start("dipper-cache") { [weak self] in self?.scan() }
+    do throws(DiskFailure) {
+      try Thread.require("dipper-cache") { [weak self] in self?.scan() }
+    } catch {
+      throw .disk(error)
+    }
   }
 
   /// The directory of this store's cache.

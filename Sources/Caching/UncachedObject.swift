@@ -47,12 +47,13 @@ package final class UncachedObject: CachedObject {
   package func read(
     _ range: ByteRange,
     plan: FetchPlan,
-    makeWaiter: () -> any ReadWaiter
+    makeWaiter: () -> (any ReadWaiter)?
   ) -> ReadStart {
     let refusal = state.withLock { $0.changed ?? ($0.isClosed ? .cancelled : nil) }
     if let refusal { return .failed(refusal) }
+    guard let waiter = makeWaiter() else { return .failed(.cancelled) }
     environment.metrics.read(range.count, isHit: false)
-    let id = waits.add(makeWaiter())
+    let id = waits.add(waiter)
     let fetch = MemoryFetch(version, range)
     state.withLock { $0.fetches[id] = fetch }
     fetch.launch(from: store, in: environment, settings: settings) { [self] result in

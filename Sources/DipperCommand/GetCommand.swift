@@ -25,7 +25,11 @@ struct GetCommand {
     ProcessLimits.forbidCoreFiles()
     // Before there is a second thread: all of them leave these signals to the watch.
     let pause = Pause()
-    SignalWatch.start([.interrupt, .terminate]) { pause.request($0) }
+    do throws(DiskFailure) {
+      try SignalWatch.start([.interrupt, .terminate]) { pause.request($0) }
+    } catch {
+      throw Failure("\(error)")
+    }
     let isStream = invocation.operands.dropFirst().first?.bytes == Array("-".utf8)
     let target = isStream ? "" : try target(of: url)
     let work = GetWork(

@@ -65,8 +65,12 @@ struct MountCommand {
   ) throws(Failure) {
     // The daemon has a session of its own, so Ctrl-C reaches only this process.
     let daemon = Lock<Subprocess?>(nil)
-    SignalWatch.start([.interrupt, .terminate]) { _ in
-      daemon.withLock { $0 }?.send(signal: SignalWatch.Signal.terminate.number)
+    do throws(DiskFailure) {
+      try SignalWatch.start([.interrupt, .terminate]) { _ in
+        daemon.withLock { $0 }?.send(signal: SignalWatch.Signal.terminate.number)
+      }
+    } catch {
+      throw Failure("\(error)")
     }
     let outcome = BackgroundStart.run(
       arguments: arguments,

@@ -1,4 +1,5 @@
 internal import CCurl
+internal import Core
 internal import Support
 
 /// Sends requests with libcurl: one thread, one multi handle, connections used again.
@@ -16,7 +17,11 @@ package final class CurlClient: HTTPClient {
     let multi = try MultiHandle(connectionCountMax: configuration.connectionCountMax)
     let mailbox = Mailbox(multi: multi)
     self.mailbox = mailbox
-    Thread.start("dipper-http") { CurlDriver(mailbox, configuration).run() }
+    do throws(DiskFailure) {
+      try Thread.require("dipper-http") { CurlDriver(mailbox, configuration).run() }
+    } catch {
+      throw HTTPError(.unreachable, "\(error)")
+    }
   }
 
   package func perform(

@@ -39,16 +39,7 @@ package final class ObjectFile: Sendable {
   private struct State {
     var policy: PrefetchPolicy
     var object: (any CachedObject)?
-    var refusal: Refusal?
-  }
-
-  /// A read that has just waited for its whole patience in vain.
-  private struct Refusal: Sendable {
-    let reader: UInt64
-    let range: ByteRange
-    let error: FileError
-    /// When it ends.
-    let until: Instant
+    var vain: VainWaits
   }
 
   /// What is asked again within this time of a failure is the kernel's second question.
@@ -74,7 +65,10 @@ package final class ObjectFile: Sendable {
     self.environment = environment
     self.observer = observer
     state = Lock(
-      State(policy: PrefetchPolicy(objectSize: version.size, limits: environment.prefetch))
+      State(
+        policy: PrefetchPolicy(objectSize: version.size, limits: environment.prefetch),
+        vain: VainWaits(patience: environment.patience, span: Self.repetitionSpan)
+      )
     )
   }
 
@@ -91,10 +85,6 @@ package final class ObjectFile: Sendable {
       reply.succeed(.bytes([]))
       return
     }
-    if let error = refusal(of: wanted, to: reader) {
-      reply.fail(error)
-      return
-    }
     let object: any CachedObject
     do throws(DiskFailure) {
       object = try cachedObject()
@@ -107,7 +97,7 @@ package final class ObjectFile: Sendable {
     let link = object.link
     let decision = state.withLock { $0.policy.readRequested(wanted, by: reader, over: link) }
     if !decision.abandoned.isEmpty { object.abandonPrefetch(of: decision.abandoned) }
-    read(wanted, by: reader, of: object, plan: decision.plan, reply: reply)
+    read(wanted, of: object, plan: decision.plan, reply: reply)
   }
 
   /// An object of at most this many bytes is verified when it is opened.
@@ -134,7 +124,6 @@ package final class ObjectFile: Sendable {
 
   private func read(
     _ range: ByteRange,
-    by reader: UInt64,
     of object: any CachedObject,
     plan: FetchPlan,
     reply: consuming Reply<DataAnswer>
@@ -143,10 +132,17 @@ package final class ObjectFile: Sendable {
     var waiting: PendingRead?
     let start = object.read(range, plan: plan) {
       // Asked for once, and only if there is something to wait for.
-      let pending = PendingRead(range, of: object)
+      let now = environment.time.now
+      let budget = state.withLock { $0.vain.budget(for: range, at: now) }
+      if let error = budget.refusal {
+        slot.take()?.fail(error)
+        return nil
+      }
+      let pending = PendingRead(range, of: object) { [weak self] in self?.served() }
       if let reply = slot.take() {
-        pending.park(reply, environment: environment) { [weak self, observer] error in
-          self?.refused(range, of: reader, error)
+        pending.park(reply, patience: budget.patience, environment: environment) {
+          [weak self, observer] error in
+          self?.failed(range, budget, error)
           observer.readFailed(error)
         }
       }
@@ -175,26 +171,17 @@ package final class ObjectFile: Sendable {
     }
   }
 
-  /// Remembers a wait in vain for the kernel's second question.
-  private func refused(_ range: ByteRange, of reader: UInt64, _ error: FileError) {
+  /// Remembers a wait in vain for what the kernel asks next.
+  private func failed(_ range: ByteRange, _ budget: VainWaits.Budget, _ error: FileError) {
     guard error.code == .timedOut else { return }
-    let until = environment.time.now + Self.repetitionSpan
-    state.withLock {
-      $0.refusal = Refusal(reader: reader, range: range, error: error, until: until)
-    }
+    let now = environment.time.now
+    state.withLock { $0.vain.failed(range, budget, error, at: now) }
   }
 
-  /// The error of a read that was just made in vain, if this is the same again.
-  private func refusal(of range: ByteRange, to reader: UInt64) -> FileError? {
-    guard let refusal = state.withLock({ $0.refusal }) else { return nil }
-    if refusal.until > environment.time.now {
-      return refusal.reader == reader && refusal.range.overlaps(range) ? refusal.error : nil
-    }
-    state.withLock { state in
-      // Another may have come meanwhile.
-      if state.refusal?.until == refusal.until { state.refusal = nil }
-    }
-    return nil
+  /// The store brings bytes.
+  private func served() {
+    let now = environment.time.now
+    state.withLock { $0.vain.served(at: now) }
   }
 
   private func cachedObject() throws(DiskFailure) -> any CachedObject {

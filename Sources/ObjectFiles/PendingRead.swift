@@ -14,18 +14,27 @@ final class PendingRead: ReadWaiter {
   private let object: any CachedObject
   private let state = Lock(State())
 
-  init(_ range: ByteRange, of object: any CachedObject) {
+  private let onServed: @Sendable () -> Void
+
+  /// Creates a read; `onServed` runs when its bytes have come, even if the caller has left.
+  init(
+    _ range: ByteRange,
+    of object: any CachedObject,
+    onServed: @escaping @Sendable () -> Void
+  ) {
     self.range = range
     self.object = object
+    self.onServed = onServed
   }
 
   /// Takes the reply over.
   func park(
     _ reply: consuming Reply<DataAnswer>,
+    patience: Duration,
     environment: ObjectFile.Environment,
     onFailure: @escaping @Sendable (FileError) -> Void
   ) {
-    let (key, range, patience) = (object.version.key, range, environment.patience)
+    let (key, range, whole) = (object.version.key, range, environment.patience)
     let waiting = WaitingReply(
       reply,
       patience: patience,
@@ -33,7 +42,7 @@ final class PendingRead: ReadWaiter {
       timedOut: {
         FileError(
           .timedOut,
-          "bytes \(range) of \"\(key)\" did not arrive within \(patience)"
+          "bytes \(range) of \"\(key)\" did not arrive within \(whole)"
         )
       },
       onFailure: onFailure
@@ -52,10 +61,12 @@ final class PendingRead: ReadWaiter {
   }
 
   func served(from descriptor: Int32) {
+    onServed()
     take()?.succeed(.file(descriptor: descriptor, range: range))
   }
 
   func served(_ bytes: [UInt8]) {
+    onServed()
     take()?.succeed(.bytes(bytes))
   }
 

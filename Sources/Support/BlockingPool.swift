@@ -53,7 +53,15 @@ package final class BlockingPool: Sendable {
       state.threadCount += 1
       return true
     }
-    if needsThread { Thread.start("dipper-disk") { [state] in Self.work(state) } }
+    guard needsThread, !Thread.start("dipper-disk", { [state] in Self.work(state) }) else { return }
+    // The system gives no more threads: those that there are do it, or else this one.
+    let orphans = state.withLock { state -> [@Sendable () -> Void] in
+      state.threadCount -= 1
+      guard state.threadCount == 0 else { return [] }
+      defer { state.jobs = [] }
+      return state.jobs
+    }
+    for job in orphans { job() }
   }
 
   private static func work(_ state: Monitor<State>) {

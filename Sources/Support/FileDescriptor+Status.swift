@@ -6,7 +6,7 @@ extension FileDescriptor {
   /// Returns what the file system says of the open file.
   package func status() throws(DiskFailure) -> Disk.Status {
     var status = stat()
-    try retrying("stat descriptor \(number)") { fstat(number, &status) }
+    try retrying("stat \(name)") { fstat(number, &status) }
     return Disk.Status(status)
   }
 
@@ -27,6 +27,6 @@ extension FileDescriptor {
 
   /// Waits until the file's bytes and its status, or a directory's names, are on the disk.
   package func synchronizeAll() throws(DiskFailure) {
-    try retrying("sync descriptor \(number)") { fsync(number) }
+    try retrying("sync \(name)") { fsync(number) }
   }
 }

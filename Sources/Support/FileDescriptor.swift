@@ -9,11 +9,17 @@ internal import Glibc
 package final class FileDescriptor: Sendable {
   /// The number.
   package let number: Int32
+  /// What it was opened as; nil if it has no name.
+  private let path: String?
 
-  /// Takes ownership of an open descriptor.
-  package init(owning number: Int32) {
+  /// Takes ownership of an open descriptor, which was opened as `path`.
+  package init(owning number: Int32, path: String? = nil) {
     self.number = number
+    self.path = path
   }
+
+  /// How messages call it.
+  var name: String { path ?? "descriptor \(number)" }
 
   /// How to open a file.
   package struct Flags: OptionSet, Sendable {
@@ -50,7 +56,8 @@ package final class FileDescriptor: Sendable {
     FileDescriptor(
       owning: try retrying("open \(path)") {
         clinux_openat(AT_FDCWD, path, flags.rawValue, permissions)
-      }
+      },
+      path: path
     )
   }
 
@@ -73,7 +80,7 @@ package final class FileDescriptor: Sendable {
   /// The file's size in bytes.
   package func size() throws(DiskFailure) -> Int {
     var status = stat()
-    try retrying("stat descriptor \(number)") { fstat(number, &status) }
+    try retrying("stat \(name)") { fstat(number, &status) }
     return Int(status.st_size)
   }
 
@@ -84,7 +91,7 @@ package final class FileDescriptor: Sendable {
   ) throws(DiskFailure) -> Int {
     var done = 0
     while done < buffer.count, let base = buffer.baseAddress {
-      let count = try retrying("read descriptor \(number)") {
+      let count = try retrying("read \(name)") {
         pread(number, base + done, buffer.count - done, off_t(offset + done))
       }
       if count == 0 { break }
@@ -97,7 +104,7 @@ package final class FileDescriptor: Sendable {
   package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFailure) {
     var done = 0
     while done < bytes.count, let base = bytes.baseAddress {
-      done += try retrying("write descriptor \(number)") {
+      done += try retrying("write \(name)") {
         pwrite(number, base + done, bytes.count - done, off_t(offset + done))
       }
     }
@@ -107,7 +114,7 @@ package final class FileDescriptor: Sendable {
   package func write(_ bytes: UnsafeRawBufferPointer) throws(DiskFailure) {
     var done = 0
     while done < bytes.count, let base = bytes.baseAddress {
-      done += try retrying("write descriptor \(number)") {
+      done += try retrying("write \(name)") {
         Glibc.write(number, base + done, bytes.count - done)
       }
     }
@@ -115,12 +122,12 @@ package final class FileDescriptor: Sendable {
 
   /// Sets the file's size.
   package func truncate(to size: Int) throws(DiskFailure) {
-    try retrying("truncate descriptor \(number)") { ftruncate(number, off_t(size)) }
+    try retrying("truncate \(name)") { ftruncate(number, off_t(size)) }
   }
 
   /// Waits until the file's bytes are on the disk.
   package func synchronize() throws(DiskFailure) {
-    try retrying("sync descriptor \(number)") { fdatasync(number) }
+    try retrying("sync \(name)") { fdatasync(number) }
   }
 
   /// Asks for an advisory lock of the whole file, shared or not, without waiting.
@@ -128,7 +135,7 @@ package final class FileDescriptor: Sendable {
   /// - Returns: false if another open file has it.
   package func tryLock(shared: Bool = false) throws(DiskFailure) -> Bool {
     do throws(DiskFailure) {
-      try retrying("lock descriptor \(number)") {
+      try retrying("lock \(name)") {
         clinux_flock(number, (shared ? LOCK_SH : LOCK_EX) | LOCK_NB)
       }
       return true

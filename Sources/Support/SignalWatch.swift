@@ -1,3 +1,4 @@
+package import Core
 internal import Glibc
 
 /// Takes signals on a thread of its own, where anything may be done; nothing runs in a handler.
@@ -18,6 +19,10 @@ package enum SignalWatch {
     case user2
     /// A clock ran down.
     case alarm
+    /// The power is failing.
+    case powerFailure
+    /// The processor time that the process may take is nearly used up.
+    case processorLimit
 
     /// Its number.
     package var number: Int32 {
@@ -29,25 +34,36 @@ package enum SignalWatch {
       case .user1: SIGUSR1
       case .user2: SIGUSR2
       case .alarm: SIGALRM
+      case .powerFailure: SIGPWR
+      case .processorLimit: SIGXCPU
       }
     }
+  }
+
+  /// What would end the process and is no reason to; the last are the real-time signals that are free.
+  private static var ignored: [Int32] {
+    let usual = [SIGPIPE, SIGXFSZ, SIGIO, SIGVTALRM, SIGPROF, SIGSTKFLT]
+    return usual + Array(__libc_current_sigrtmin()...__libc_current_sigrtmax())
   }
 
   /// Calls `handler` with each signal of `signals` from now on, one after the other.
   ///
   /// Call it on the main thread before another is started: threads inherit what is blocked. Also
-  /// makes writing to a closed pipe an error instead of a signal.
+  /// makes writing to a closed pipe, or beyond the limit of a file's size, an error instead of a
+  /// signal, and ignores what says nothing to this program and would end it.
+  ///
+  /// - Throws: `DiskFailure` if the system gives no more threads.
   package static func start(
     _ signals: Set<Signal>,
     _ handler: @escaping @Sendable (Signal) -> Void
-  ) {
-    signal(SIGPIPE, SIG_IGN)
+  ) throws(DiskFailure) {
+    for number in ignored { signal(number, SIG_IGN) }
     var set = sigset_t()
     sigemptyset(&set)
     for signal in signals { sigaddset(&set, signal.number) }
     pthread_sigmask(SIG_BLOCK, &set, nil)
     let blocked = set
-    Thread.start("dipper-signals") {
+    try Thread.require("dipper-signals") {
       var waited = blocked
       while true {
         var number: Int32 = 0

@@ -1,15 +1,49 @@
 internal import CLinux
+package import Core
 internal import Glibc
 
 /// A thread of the operating system's, for what blocks.
 package enum Thread {
+  /// What a thread has for its stack: no code here goes deep, and where addresses are limited (`ulimit -v`)
+  /// the usual 8 MiB are soon too many.
+  private static let stackSize = 1 << 20
+
   /// Starts a thread that runs `body` and ends; `name` (15 bytes at most) shows in `ps -L` and `top -H`.
-  package static func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
+  ///
+  /// - Returns: false if the system gives no more threads; `body` never runs then.
+  @discardableResult
+  package static func start(_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
+    create(name, body) == 0
+  }
+
+  /// Starts a thread that its owner can't do without.
+  ///
+  /// - Throws: `DiskFailure` if the system gives no more threads.
+  package static func require(
+    _ name: String,
+    _ body: @escaping @Sendable () -> Void
+  ) throws(DiskFailure) {
+    let failure = create(name, body)
+    guard failure != 0 else { return }
+    throw DiskFailure(
+      errno: failure,
+      action: "start a thread",
+      reason: "the system gave no more threads: raise the limit of processes (ulimit -u, TasksMax=)"
+        + " or of memory (ulimit -v, MemoryMax=)"
+    )
+  }
+
+  /// Returns 0 or why there is no thread.
+  private static func create(_ name: String, _ body: @escaping @Sendable () -> Void) -> Int32 {
     let box = Unmanaged.passRetained(Body(name: name, run: body))
     var thread = pthread_t()
+    var attributes = pthread_attr_t()
+    pthread_attr_init(&attributes)
+    defer { pthread_attr_destroy(&attributes) }
+    pthread_attr_setstacksize(&attributes, stackSize)
     let failure = pthread_create(
       &thread,
-      nil,
+      &attributes,
       { argument in
         guard let argument else { return nil }
         let body = Unmanaged<Body>.fromOpaque(argument).takeRetainedValue()
@@ -19,8 +53,8 @@ package enum Thread {
       },
       box.toOpaque()
     )
-    precondition(failure == 0, "the system has no thread left: \(errnoDescription(failure))")
-    pthread_detach(thread)
+    if failure == 0 { pthread_detach(thread) } else { box.release() }
+    return failure
   }
 
   private final class Body: Sendable {

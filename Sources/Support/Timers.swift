@@ -28,22 +28,38 @@ package final class Timers: Sendable {
     fileprivate let id: UInt64
   }
 
+  /// Starts the thread now rather than with the first action.
+  ///
+  /// - Throws: `DiskFailure` if the system gives no more threads.
+  package func begin() throws(DiskFailure) {
+    let needsThread = state.update { state, _ in
+      defer { state.hasThread = true }
+      return !state.hasThread
+    }
+    guard needsThread else { return }
+    do throws(DiskFailure) {
+      try Thread.require("dipper-timers") { [state, time] in Self.work(state, time) }
+    } catch {
+      state.update { state, _ in state.hasThread = false }
+      throw error
+    }
+  }
+
   /// Runs `action` once at `deadline`, unless it is cancelled.
   ///
   /// It must not block.
   package func schedule(at deadline: Instant, _ action: @escaping @Sendable () -> Void) -> Token {
-    let (id, needsThread) = state.update { state, wakes in
+    let id = state.update { state, wakes in
       let id = state.nextID
       state.nextID += 1
       state.actions[id] = action
       // The thread sleeps until the earliest deadline: only an earlier one concerns it.
       wakes = state.queue.earliest.map { deadline < $0 } ?? true
       state.queue.insert(id, at: deadline)
-      let needsThread = !state.hasThread
-      state.hasThread = true
-      return (id, needsThread)
+      return id
     }
-    if needsThread { Thread.start("dipper-timers") { [state, time] in Self.work(state, time) } }
+    // Without a thread the next call tries again; a program begins its timers before all else.
+    try? begin()
     return Token(id: id)
   }
 

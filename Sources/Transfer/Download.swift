@@ -93,10 +93,11 @@ package final class Download: CachedObject {
   package func read(
     _ range: ByteRange,
     plan: FetchPlan,
-    makeWaiter: () -> any ReadWaiter
+    makeWaiter: () -> (any ReadWaiter)?
   ) -> ReadStart {
     if let start = startWithoutWaiting(range) { return start }
-    let id = waits.add(makeWaiter())
+    guard let waiter = makeWaiter() else { return .failed(.cancelled) }
+    let id = waits.add(waiter)
     environment.metrics.read(range.count, isHit: false)
     if isKeepingPaused {
       fetchUncached(id, range)

@@ -162,6 +162,7 @@ extension FileDownload {
         try discard()
         throw FileDownloadError.wrongChecksum(expected: expected, actual: actual)
       }
+      try verify(record, in: file)
       try file.truncate(to: metadata.size)
       guard try file.isInPlace() else {
         throw FileDownloadError.invalid(
@@ -180,6 +181,20 @@ extension FileDownload {
       if request.keepsCheckpoint { try Disk.removeFile(checkpointPath) }
     } catch {
       throw FileDownloadError(error, path: checkpointPath)
+    }
+  }
+
+  /// Reads every byte once more, from memory mostly: another program may have written into the file, or
+  /// cut it, since its bytes arrived.
+  private func verify(_ record: Checkpoint, in file: PartFile) throws {
+    for unit in record.units(overlapping: ByteRange(0, file.identity.version.size)) {
+      guard try file.isGood(unit) else {
+        // With a checkpoint the next try fetches just what is wrong.
+        if !request.keepsCheckpoint { try discard() }
+        throw FileDownloadError.invalid(
+          "\(request.temporaryPath) was changed while it was filled; nothing was put in the target's place"
+        )
+      }
     }
   }
 

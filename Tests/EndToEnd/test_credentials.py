@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from conftest import DIPPER, SERVERS, Bucket, one_sentence, run, wait_for
+from conftest import alive, DIPPER, SERVERS, Bucket, one_sentence, run, wait_for
 from credential_services import CredentialServer, Gatekeeper
 
 NOTHING = {name: None for name in os.environ if name.startswith("AWS_")}
@@ -202,3 +202,19 @@ def test_an_encoded_object_is_served_as_it_is_stored(bucket, mounts):
         assert all(r["headers"].get("accept-encoding", "identity") == "identity" for r in proxy.log)
     finally:
         proxy.close()
+
+
+def test_a_credential_program_ends_with_the_mount_that_asked_it(tmp_path, mounts, strict_bucket):
+    number = tmp_path / "pid"
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\necho $$ > %s\nsleep 3600\n" % number)
+    program.chmod(0o755)
+    config = tmp_path / "config"
+    config.write_text("[profile slow]\ncredential_process = %s\n" % program)
+    mount = mounts(strict_bucket.url, strict_bucket.endpoint,
+                   options=["--profile", "slow", "--deadline", "3"],
+                   environment={"AWS_CONFIG_FILE": str(config), "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+                                "AWS_ACCESS_KEY_ID": None, "AWS_SECRET_ACCESS_KEY": None})
+    assert mount.try_start().returncode == 1
+    pid = int(number.read_text())
+    wait_for(lambda: not alive(pid), "the program to end", 5)

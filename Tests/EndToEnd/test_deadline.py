@@ -2,6 +2,9 @@
 
 import errno
 import os
+import subprocess
+import sys
+import threading
 import time
 
 import pytest
@@ -65,3 +68,55 @@ def test_a_prefix_with_nothing_below_it_is_mounted_with_a_warning(strict_bucket,
     assert 'nothing exists below' in wrong.log()
     assert os.listdir(wrong.path) == []
     assert run([DIPPER, "unmount", wrong.path]).returncode == 0
+
+
+MAPPED = """
+import mmap, sys
+with open(sys.argv[1], "rb") as file:
+    mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+    print(mapped[int(sys.argv[2])])
+"""
+
+
+@pytest.fixture
+def silent(weather_mount, proxy, strict_bucket):
+    """A mount with a file of 32 MiB, whose first bytes are there, and a store that brings no more."""
+    strict_bucket.put("d/f", b"x" * (32 << 20))
+    mount = weather_mount(options=["--deadline", "3"]).start()
+    with open(mount / "d/f", "rb", buffering=0) as file:
+        file.read(4096)
+        proxy.rules = [{"method": "GET", "stall_after": 0}]
+        yield mount, file
+
+
+def test_R5_a_long_read_waits_one_deadline(silent):
+    _, file = silent
+    number, took = timed(lambda: os.pread(file.fileno(), 8 << 20, 16 << 20))
+    assert number == errno.ETIMEDOUT
+    assert took < 3 + 2, took
+
+
+def test_R5_a_fault_of_a_mapped_page_waits_one_deadline(silent):
+    mount, _ = silent
+    begin = time.monotonic()
+    result = subprocess.run([sys.executable, "-c", MAPPED, mount / "d/f", str(20 << 20)],
+                            timeout=60, capture_output=True)
+    assert result.returncode < 0, "it ends by a signal"
+    assert time.monotonic() - begin < 3 + 2
+
+
+def test_R5_many_handles_on_one_page_wait_one_deadline(silent):
+    mount, _ = silent
+    waits = []
+
+    def read():
+        with open(mount / "d/f", "rb", buffering=0) as file:
+            waits.append(timed(lambda: os.pread(file.fileno(), 4096, 24 << 20)))
+
+    threads = [threading.Thread(target=read) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert [number for number, _ in waits] == [errno.ETIMEDOUT] * 8
+    assert max(took for _, took in waits) < 3 + 2, waits

@@ -131,6 +131,20 @@ def test_O2_signals_unmount_cleanly(weather_mount, strict_bucket):
         assert not is_mounted(mount.path)
 
 
+def test_signals_that_mean_nothing_leave_the_mount_alone(weather_mount, strict_bucket):
+    strict_bucket.put("f", b"x")
+    mount = weather_mount().start()
+    pid = mount.pid
+    for number in (signal.SIGIO, signal.SIGVTALRM, signal.SIGPROF, signal.SIGSTKFLT, signal.SIGXFSZ,
+                   signal.SIGRTMIN, signal.SIGRTMIN + 5, signal.SIGRTMAX):
+        os.kill(pid, number)
+    assert mount.read("f") == b"x"
+    assert mount.pid == pid
+    os.kill(pid, signal.SIGPWR)
+    wait_for(lambda: not alive(pid), "the daemon to end")
+    assert not is_mounted(mount.path)
+
+
 def test_the_object_changes_while_it_is_read(reading, proxy, strict_bucket, data):
     mount = reading()
     for change in (lambda: strict_bucket.put("d/f", data[::-1]), lambda: strict_bucket.put("d/f", data[: 5 * MIB]),

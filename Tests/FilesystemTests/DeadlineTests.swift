@@ -163,10 +163,47 @@ import Testing
     #expect(again == error)
     #expect(mount.store.calls.isEmpty)
     #expect(mount.errors.all.map(\.operation) == ["read"], "one failure is told once")
+    let other = try await mount.open(try await mount.node("f"))
+    let elsewhere = mount.startRead(other, ByteRange(0, 4096))
+    #expect(elsewhere.outcome != nil, "the kernel lets one handle ask after the other")
     // Other bytes are another question, and so are these a little later.
     #expect(try await mount.read(handle, ByteRange(offset: 4 << 20, count: 4096)).count == 4096)
     mount.clock.advance(by: .milliseconds(1))
     #expect(try await mount.read(handle, ByteRange(0, 4096)).count == 4096)
+  }
+
+  @Test func r5NothingOfASilentObjectIsWaitedForTwice() async throws {
+    let mount = try TestMount()
+    mount.store.place(ObjectKey("f"), .words(size: 64 << 20))
+    let node = try await mount.node("f")
+    let handles = [try await mount.open(node), try await mount.open(node)]
+    let cached = try await mount.read(handles[0], ByteRange(0, 4096))
+    mount.store.faults.add(Fault(.hang(), callCount: .max))
+    let first = mount.startRead(handles[0], ByteRange(offset: 8 << 20, count: 4096))
+    try await eventually("it waits") { mount.clock.alarmCount > 0 }
+    mount.clock.advance(by: .seconds(60))
+    let error = try await first.failure()
+    #expect(error.code == .timedOut)
+    mount.store.forgetCalls()
+    mount.clock.advance(by: .milliseconds(499))
+    // The next request of the read ahead, the same page for another handle, and other bytes.
+    for handle in handles {
+      for offset in [8 << 20, (8 << 20) + 131_072, 40 << 20] {
+        let again = mount.startRead(handle, ByteRange(offset: offset, count: 4096))
+        guard case .failure(let refusal) = try #require(again.outcome, "at once") else { return }
+        #expect(refusal == error)
+      }
+      #expect(
+        try await mount.read(handle, ByteRange(0, 4096)) == cached,
+        "what is cached is served"
+      )
+    }
+    #expect(mount.store.calls.isEmpty)
+    #expect(mount.errors.all.map(\.operation) == ["read"], "one failure is told once")
+    mount.clock.advance(by: .milliseconds(1))
+    let later = mount.startRead(handles[1], ByteRange(offset: 8 << 20, count: 4096))
+    #expect(later.outcome == nil, "a program that tries again later has all the time")
+    later.interrupt()
   }
 
   @Test func aFailureThatTheKernelAsksForAgainIsToldOnce() async throws {

@@ -120,17 +120,19 @@ final class SimulatedCachedObject: CachedObject {
   func read(
     _ range: ByteRange,
     plan: FetchPlan,
-    makeWaiter: () -> any ReadWaiter
+    makeWaiter: () -> (any ReadWaiter)?
   ) -> ReadStart {
-    let wait: WaitID? = state.withLock { state in
-      guard !state.have.contains(range) else { return nil }
+    let start: ReadStart = state.withLock { state in
+      guard !state.have.contains(range) else { return .ready(descriptor: file.number) }
+      guard let waiter = makeWaiter() else { return .failed(.cancelled) }
       state.lastWait += 1
       let id = WaitID(state.lastWait)
-      state.waits[id] = Wait(range: range, waiter: makeWaiter())
-      return id
+      state.waits[id] = Wait(range: range, waiter: waiter)
+      return .waiting(id)
     }
+    if case .failed = start { return start }
     prefetch(plan)
-    return wait.map { .waiting($0) } ?? .ready(descriptor: file.number)
+    return start
   }
 
   func prefetch(_ plan: FetchPlan) {

@@ -177,6 +177,29 @@ private func areTwoFileSystems(_ left: String, _ right: String) -> Bool {
     #expect(try bench.directory.bytes(of: "target") == nil)
   }
 
+  @Test(arguments: ["cut", "overwritten"])
+  func whatAnotherProgramDidToTheTemporaryFileIsNoticed(damage: String) async throws {
+    let bench = try Workbench(size: 4 * mebibyte)
+    let path = bench.directory.file("target.dipper-part")
+    let damaged = download(bench, request(bench)) { event in
+      guard case .progressed(byteCount: 4 * mebibyte) = event,
+        let file = try? FileDescriptor.open(path, .readWrite)
+      else { return }
+      if damage == "cut" { return (try? file.truncate(to: mebibyte + 5)) ?? () }
+      [UInt8](repeating: 0xAA, count: 100).withUnsafeBytes { (bytes) in
+        try? file.write(bytes, at: 2 * mebibyte)
+      }
+    }
+    guard case .invalid(let sentence) = await outcome(of: damaged) else {
+      Issue.record("the damage was not noticed")
+      return
+    }
+    #expect(sentence.contains(path))
+    #expect(try bench.directory.bytes(of: "target") == nil)
+    _ = try await download(bench, request(bench)).run()
+    #expect(try bench.directory.bytes(of: "target") == bench.content.allBytes)
+  }
+
   @Test func anotherTasksCheckpointIsNotTouched() async throws {
     let bench = try Workbench(size: 2 * mebibyte)
     bench.faults.add(Fault(.fail(.accessDenied), operation: .getObject, callNumber: 2))

@@ -58,11 +58,12 @@ package protocol CachedObject: AnyObject, Sendable {
   /// If the bytes are on disk and verified the answer is immediate and nothing is allocated. Otherwise
   /// `waiter` is made and told once, as soon as just these bytes are there or can't be had; the fetches
   /// of `plan` that aren't under way yet are started. It may be told from any thread, and before this
-  /// call returns.
+  /// call returns. A `makeWaiter` that makes none declines: nothing is fetched or waited for, and the
+  /// answer is `.failed(.cancelled)`.
   func read(
     _ range: ByteRange,
     plan: FetchPlan,
-    makeWaiter: () -> any ReadWaiter
+    makeWaiter: () -> (any ReadWaiter)?
   ) -> ReadStart
 
   /// Starts the fetches of `plan` that aren't on disk or under way, without waiting for them.

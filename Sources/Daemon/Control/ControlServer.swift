@@ -68,8 +68,10 @@ package final class ControlServer: Sendable {
   }
 
   /// Begins to answer.
-  package func start() {
-    Thread.start("dipper-control") { [self] in
+  ///
+  /// - Throws: `DiskFailure` if the system gives no more threads.
+  package func start() throws(DiskFailure) {
+    try Thread.require("dipper-control") { [self] in
       var reserve = Self.makeReserve()
       while true {
         do throws(DiskFailure) {
@@ -132,10 +134,12 @@ package final class ControlServer: Sendable {
       return true
     }
     guard hasRoom else { return }
-    Thread.start("dipper-control") { [self] in
+    let answer: @Sendable () -> Void = { [self] in
       serve(connection)
       connectionCount.withLock(wakingAll: true) { $0 -= 1 }
     }
+    // Without another thread, this one answers.
+    if !Thread.start("dipper-control", answer) { answer() }
   }
 
   private func serve(_ connection: FileDescriptor) {

@@ -33,6 +33,7 @@ struct MountParts: Sendable {
     }
     let time = SystemClock()
     let timers = Timers(time: time)
+    do throws(DiskFailure) { try timers.begin() } catch { throw MountFailure("\(error)") }
     let budget = MemoryBudget(limit: settings.memory)
     let environment = TransferEnvironment(
       scheduler: FetchScheduler(parallel: settings.parallel, budget: budget),

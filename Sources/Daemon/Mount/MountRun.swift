@@ -41,22 +41,30 @@ package final class MountRun: Sendable {
     let openFileCountMax = ProcessLimits.raiseOpenFiles()
     ProcessLimits.forbidCoreFiles()
     umask(0o077)
-    SignalWatch.start(Set(SignalWatch.Signal.allCases)) { [self] signal in
-      switch signal {
-      case .interrupt, .terminate, .quit: stop()
-      // There is no configuration to read again, but the log may have been moved away.
-      case .hangUp: log.reopen()
-      case .user1, .user2, .alarm: break
-      }
-    }
     defer { log.flush() }
     do throws(MountFailure) {
+      try watchSignals()
       try MountPreparation.checkOpenFiles(openFileCountMax)
       try serve()
       return .done
     } catch {
       report.failed(code: error.code, error.sentence)
       return error.code
+    }
+  }
+
+  private func watchSignals() throws(MountFailure) {
+    do throws(DiskFailure) {
+      try SignalWatch.start(Set(SignalWatch.Signal.allCases)) { [self] signal in
+        switch signal {
+        case .interrupt, .terminate, .quit, .powerFailure, .processorLimit: stop()
+        // There is no configuration to read again, but the log may have been moved away.
+        case .hangUp: log.reopen()
+        case .user1, .user2, .alarm: break
+        }
+      }
+    } catch {
+      throw MountFailure("\(error)")
     }
   }
 
@@ -116,7 +124,7 @@ package final class MountRun: Sendable {
         case .warm, .evict, .map: cacheRequests.carryOut(request, for: caller)
         }
       }
-      server.start()
+      try server.start()
       return server
     } catch {
       // The mount is as good without; only `status` and a polite `unmount` miss it.

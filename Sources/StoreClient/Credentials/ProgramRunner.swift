@@ -75,7 +75,33 @@ package struct SystemProgramRunner: ProgramRunner {
       descriptors: [input, output.writeEnd, errors.writeEnd],
       startsSession: true
     )
+    let isFirst = running.withLock { running in
+      running.processes.insert(process.processID)
+      defer { running.endsAtExit = true }
+      return !running.endsAtExit
+    }
+    if isFirst { atexit { SystemProgramRunner.endAll() } }
     return collect(process, ends, deadline)
+  }
+
+  private struct Running {
+    var processes: Set<Int32> = []
+    var endsAtExit = false
+  }
+
+  /// What runs now, each the first of a session.
+  private static let running = Lock(Running())
+
+  /// Ends what still runs, with all that it started: nobody reads its output any more.
+  private static func endAll() {
+    running.withLock { running in
+      for process in running.processes { kill(-process, SIGKILL) }
+    }
+  }
+
+  /// It has ended: its number may be another's as soon as it is waited for.
+  private static func forget(_ process: Subprocess) {
+    running.withLock { _ = $0.processes.remove(process.processID) }
   }
 
   /// Reads until the program has ended, has written too much, or has taken too long.
@@ -86,7 +112,12 @@ package struct SystemProgramRunner: ProgramRunner {
   ) -> ProgramOutput {
     var result = ProgramOutput(exitCode: nil)
     while true {
-      let ending = process.endingIfEnded()
+      // Under the lock, so that a number that is free again is never signalled.
+      let ending = running.withLock { running in
+        let ending = process.endingIfEnded()
+        if ending != nil { running.processes.remove(process.processID) }
+        return ending
+      }
       // What it wrote before its end lies in the pipes by now.
       let arrived = drain(ends, into: &result, waits: ending == nil)
       if let ending {
@@ -102,6 +133,7 @@ package struct SystemProgramRunner: ProgramRunner {
     }
     // With everything that it started: the session is its own.
     process.sendToGroup(signal: SIGKILL)
+    forget(process)
     _ = process.wait()
     return result
   }

@@ -41,7 +41,7 @@ struct ControlSocketTests {
       log: Log(level: .error),
       handler: handler
     )
-    server.start()
+    try server.start()
     return server
   }
 
