@@ -39,7 +39,11 @@ final class CacheCommand: Sendable {
 
   func run() throws(Failure) {
     // Before there is a second thread: all of them leave these signals to the watch.
-    SignalWatch.start([.interrupt, .terminate]) { [self] signal in stop(signal) }
+    do throws(DiskFailure) {
+      try SignalWatch.start([.interrupt, .terminate]) { [self] signal in stop(signal) }
+    } catch {
+      throw Failure("\(error)")
+    }
     ProcessLimits.raiseOpenFiles()
     let start = SystemClock().now
     var places: [MountedPath] = []

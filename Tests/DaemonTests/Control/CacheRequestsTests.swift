@@ -73,7 +73,7 @@ struct CacheRequestsTests {
       directories: [directory],
       log: Log(level: .error)
     ) { request, caller in requests.carryOut(request, for: caller) }
-    server.start()
+    try server.start()
     defer { server.stop() }
     // On a thread of its own: the daemon's side needs those that tests run on.
     return await BlockingPool(threadCount: 1).run { [directory] in
@@ -150,7 +150,7 @@ struct CacheRequestsTests {
       directories: [directory],
       log: Log(level: .error)
     ) { request, caller in requests.carryOut(request, for: caller) }
-    server.start()
+    try server.start()
     defer { server.stop() }
     let path = directory.socketPath(for: "/m")
     // On a thread of its own: the daemon's side needs those that tests run on.
