@@ -8,10 +8,12 @@ import subprocess
 import threading
 import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from conftest import TTL, run, wait_for
+from weather import Proxy
 
 MIB = 1 << 20
 
@@ -425,3 +427,29 @@ def test_extended_attributes_tell_the_key_and_the_tag(mounted, bucket):
     assert os.getxattr(mount / "a/b", "user.dipper.etag").strip(b'"') == tag.encode()
     mount.read("a/b")
     assert os.getxattr(mount / "a/b", "user.dipper.size-cached") == b"5"
+
+
+def test_N5_a_large_directory_is_listed_whole_in_several_places_at_once(bucket, mounts):
+    """Every name once: of numbers, words, directories among files, and a file beside its directory."""
+    random_names = random.Random(5)
+    keys = ["d/00-frame-%06d.exr" % (3 * n) for n in range(2200)]
+    keys += ["d/%x/part" % random_names.getrandbits(40) for _ in range(300)]
+    keys += ["d/" + "".join(random_names.choices("abcxyz -+%", k=9)).strip() for _ in range(300)]
+    keys += ["d/00-frame-000300.exr/below", "d/zz\u00e9", "d/zz"]
+    keys = sorted(set(keys))
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(bucket.put, keys))
+    proxy = Proxy(bucket.endpoint)
+    try:
+        # A store at some distance: from one that answers at once, a listing is asked for page by page.
+        proxy.rules = [{"delay": 0.02}]
+        mount = mounts(bucket.url, proxy.url).start()
+        names = os.listdir(mount / "d")
+        expected = {key.split("/")[1] for key in keys} | {"%dipper-object%00-frame-000300.exr"}
+        assert len(names) == len(set(names)) and set(names) == expected
+        lists = mount.status()["counters"]["requests"]["ListObjects"]
+        assert any("start-after" in request["query"] for request in proxy.requests("GET"))
+        # Pages of 1,000, as many again that a guess may cost, and the look at the mount's root.
+        assert lists <= len(expected) // 1000 + 1 + 8 + 4
+    finally:
+        proxy.close()
