@@ -16,7 +16,7 @@ import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
-from reading import GIB, MIB, content, upload  # first: it says where the tests' modules are
+from reading import GIB, MIB, claim_memory, content, upload  # first: it says where the tests' modules are
 from conftest import SERVERS, Bucket, client
 from contestants import COMMANDS, Contestant, version
 from counting import CountingProxy, counted
@@ -197,8 +197,9 @@ def compare(row, names, store, options):
     """All steps by all contestants: (step index, name) -> figures of each round."""
     store.fill(row.data)
     results = {}
-    for _ in range(options.rounds):
-        for name in names:
+    for number in range(options.rounds):
+        first = number % len(names)
+        for name in names[first:] + names[:first]:
             proxy = CountingProxy(store.bucket.endpoint, row.round_trip)
             if row.data == "tail":
                 store.pretend_tail(proxy)
@@ -206,6 +207,8 @@ def compare(row, names, store, options):
             contestant = None
             try:
                 contestant = Contestant(name, store.bucket.name, proxy.url, directory)
+                if row.data == "seq":
+                    claim_memory(directory, 3 * GIB)
                 for index, step in enumerate(row.steps):
                     figures = measure(contestant, proxy, step, options.limit)
                     print("%s, %s: %s" % (name, step.title, text_of(step, [figures])), file=sys.stderr)

@@ -19,7 +19,10 @@ from urllib.parse import urlsplit
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Tests", "EndToEnd"))
 
-from conftest import SERVERS, Bucket, Mount, alive, client, run, wait_for  # noqa: E402
+from botocore.auth import S3SigV4Auth  # noqa: E402
+from botocore.awsrequest import AWSRequest  # noqa: E402
+from botocore.credentials import Credentials  # noqa: E402
+from conftest import SERVERS, Bucket, Mount, alive, run, wait_for  # noqa: E402
 from weather import Proxy  # noqa: E402
 
 MIB = 1 << 20
@@ -87,6 +90,14 @@ def drop_pages():
         file.write("1\n")
 
 
+def claim_memory(directory, size=2 * GIB):
+    """Writes a file and removes it: a virtual machine is handed memory at its first use, which is slow, and
+    whoever fills a cache first would pay for all."""
+    path = os.path.join(directory, "memory")
+    timed(["dd", "if=/dev/zero", "of=" + path, "bs=1M", "count=%d" % (size // MIB)])
+    os.unlink(path)
+
+
 def median(values):
     return statistics.median(values)
 
@@ -121,6 +132,7 @@ def cold(stage):
     for number in range(stage.options.rounds + 1):
         curl = parallel_curl(url, size, stage.options.streams, stage.directory)
         mount = stage.mount()
+        claim_memory(stage.directory, 2 * size)
         pid = mount.pid
         before, _ = usage(pid)
         seconds = timed(["dd", "if=" + (mount / "f"), "of=/dev/null", "bs=1M"])
@@ -341,13 +353,18 @@ def listing(stage):
 def bare_pages(stage, endpoint=None):
     """Lists `d/` page by page over one connection, reading no more of an answer than the token for the next;
     returns the number of pages."""
-    signer = client(endpoint) if endpoint else stage.bucket.s3
-    connection = http.client.HTTPConnection(urlsplit(endpoint or stage.bucket.endpoint).netloc)
-    facts = {"Bucket": stage.bucket.name, "Prefix": "d/", "Delimiter": "/"}
+    credentials = Credentials(os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"])
+    signer = S3SigV4Auth(credentials, "s3", "us-east-1")
+    endpoint = endpoint or stage.bucket.endpoint
+    connection = http.client.HTTPConnection(urlsplit(endpoint).netloc)
+    facts = {"list-type": "2", "prefix": "d/", "delimiter": "/"}
     pages = 0
     while True:
-        parts = urlsplit(signer.generate_presigned_url("list_objects_v2", Params=facts))
-        connection.request("GET", parts.path + "?" + parts.query)
+        request = AWSRequest("GET", "%s/%s" % (endpoint, stage.bucket.name), params=facts)
+        signer.add_auth(request)
+        prepared = request.prepare()
+        parts = urlsplit(prepared.url)
+        connection.request("GET", parts.path + "?" + parts.query, headers=dict(prepared.headers.items()))
         answer = connection.getresponse()
         body = answer.read()
         assert answer.status == 200, body[:500]
@@ -356,7 +373,7 @@ def bare_pages(stage, endpoint=None):
         if not token:
             connection.close()
             return pages
-        facts["ContinuationToken"] = html.unescape(token[1].decode())
+        facts["continuation-token"] = html.unescape(token[1].decode())
 
 
 def finding(stage):

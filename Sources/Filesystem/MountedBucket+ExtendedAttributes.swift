@@ -94,11 +94,13 @@ extension MountedBucket {
   }
 
   /// The kernel and `ls -l` ask for these of every file; none costs a request.
+  ///
+  /// A name outside `user.` is refused as such: `ls -l` takes that for "no labels on this file system" and
+  /// `cp -a` for "no access control lists here", and they don't ask for every other file too.
   private static func foreignAttribute(_ name: String) -> FileError {
-    // `cp -a` takes this for "no access control lists here" and asks no more.
-    name.hasPrefix("system.posix_acl_")
-      ? FileError(.notSupported, "there are no access control lists in a bucket")
-      : FileError(.noAttribute, "there is no \(name) here")
+    name.hasPrefix("user.")
+      ? FileError(.noAttribute, "there is no \(name) here")
+      : FileError(.notSupported, "only attributes that begin with user. are kept here")
   }
 }
 
