@@ -1,5 +1,28 @@
 /// The numbered clauses of docs/semantics.md, and the tests that name them.
 enum Clauses {
+  /// The suites and functions that a file of tests declares.
+  struct Declared {
+    let target: String
+    let suites: Set<String>
+    let functions: Set<String>
+
+    init(_ file: SourceText) {
+      target = file.target
+      suites = Self.names(in: file, after: "struct ")
+      functions = Self.names(in: file, after: "func ")
+    }
+
+    private static func names(in file: SourceText, after word: String) -> Set<String> {
+      Set(
+        file.code.compactMap { line in
+          line.firstRange(of: word).map { found in
+            String(line[found.upperBound...].prefix { $0.isLetter || $0.isNumber || $0 == "_" })
+          }
+        }
+      )
+    }
+  }
+
   /// The clauses that the document promises for this version, such as `R1`.
   ///
   /// A clause starts a line, a list item or a table row, in bold or not; it is left out if its

@@ -49,7 +49,8 @@ private struct Blanker {
   private mutating func run() {
     while position < bytes.count {
       if starts(with: "//") {
-        take(blank: !keepsComments) { !$0.starts(with: "\n") }
+        let end = bytes[position...].firstIndex(of: 0x0A) ?? bytes.count
+        if keepsComments { copy(end - position) } else { blank(end - position) }
       } else if starts(with: "/*") {
         take(blank: !keepsComments) { !$0.starts(with: "*/") }
       } else if bytes[position] == Self.quote {
@@ -62,9 +63,15 @@ private struct Blanker {
           copy(1)
         }
       } else {
-        copy(1)
+        let rest = bytes[(position + 1)...]
+        copy((rest.firstIndex(where: Self.mayBegin) ?? bytes.count) - position)
       }
     }
+  }
+
+  /// Returns true for a byte that a comment or a string literal may begin with.
+  private static func mayBegin(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: "/") || byte == quote || byte == hash
   }
 
   private func starts(with text: StaticString) -> Bool {

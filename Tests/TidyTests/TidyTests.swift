@@ -1,7 +1,9 @@
 import Testing
 
 /// The rules of the house, held against its files.
-@Suite
+///
+/// One at a time: reading all files takes seconds, and must leave a thread to the tests of other suites.
+@Suite(.serialized)
 struct TidyTests {
   private static let tree = Tree.package
   private static let sources = tree.sources("Sources")
@@ -76,16 +78,14 @@ struct TidyTests {
 
   @Test
   func testsThatDocumentsNameAreThere() {
+    let files = Self.tests.map(Clauses.Declared.init)
     var missing: [String] = []
     for path in Self.tree.paths(below: "docs", suffix: ".md") {
       for (suite, function) in Clauses.namedTests(Self.tree.text(path) ?? "") {
-        let isThere = Self.tests.contains { file in
+        let isThere = files.contains { file in
           // A target's name stands for all of its suites.
-          let isOfSuite =
-            file.target == suite || file.code.contains { $0.contains("struct \(suite)") }
-          guard isOfSuite else { return false }
-          return function.map { name in file.code.contains { $0.contains("func \(name)(") } }
-            ?? true
+          (file.target == suite || file.suites.contains(suite))
+            && function.map(file.functions.contains) ?? true
         }
         if !isThere { missing.append("\(path): \(suite)\(function.map { ".\($0)" } ?? "")") }
       }
