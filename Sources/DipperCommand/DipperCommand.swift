@@ -7,6 +7,7 @@ internal import Support
 struct DipperCommand {
   static func main() {
     FileDescriptor.occupyStandardNumbers()
+    AddressSpace.prepare()
     // Before all else, while there is one thread: it changes the environment.
     let report = StartReport()
     let arguments = rawArguments

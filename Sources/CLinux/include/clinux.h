@@ -10,6 +10,17 @@ int clinux_flock(int descriptor, int operation);
 int clinux_start_writeback(int descriptor, off_t offset, off_t count);
 /// Names the calling thread, for `ps -L`; 15 bytes at most.
 void clinux_name_thread(const char *name);
+/// Gives each thread to come that doesn't ask for a stack of its own size one of `stack_size` bytes.
+void clinux_prepare_threads(size_t stack_size);
+/// Has all threads allocate from one arena, instead of reserving 64 MiB of addresses for each; not 0
+/// if that was done.
+int clinux_share_arena(void);
+/// How many processors there are.
+int clinux_processor_count(void);
+/// The bytes of addresses that this process may take (`ulimit -v`); -1 if there is no limit.
+long clinux_address_limit(void);
+/// The bytes of private writable memory that it may take (`ulimit -d`); -1 if there is no limit.
+long clinux_data_limit(void);
 /// The user and process at the other end of a local socket; 0, or -1 with errno.
 int clinux_peer(int descriptor, uid_t *user, pid_t *process);
 /// Raises the limit of open files as far as it goes and returns it; -1 with errno.

@@ -102,10 +102,12 @@ package struct ControlClient: Sendable {
   private static func askAll(_ paths: [String], _ patience: Duration) -> [String: Outcome] {
     let outcomes = Monitor<[String: Outcome]>([:])
     for path in paths {
-      Thread.start("dipper-ask") {
+      let inquiry: @Sendable () -> Void = {
         let outcome = ask(ControlRequest(.status), socket: path, patience: patience) { _ in }
         outcomes.withLock { $0[path] = outcome }
       }
+      // Without another thread, this one asks, and a silent daemon is waited for.
+      if !Thread.start("dipper-ask", inquiry) { inquiry() }
     }
     // A little longer than each of them waits, so that a silent one's process id is known. A thread
     // that takes longer is left behind and ends with the process.
