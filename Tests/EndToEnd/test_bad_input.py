@@ -46,6 +46,12 @@ def test_unreachable_endpoint(strict_bucket, mounts):
     refused(mounts(strict_bucket.url, "http://127.0.0.1:9", options=["--deadline", "3"]), "127.0.0.1:9")
 
 
+def test_an_endpoint_that_does_not_speak_tls(bucket, mounts):
+    sentence = refused(mounts(bucket.url, bucket.endpoint.replace("http:", "https:"), options=["--deadline", "3"]),
+                       "try http://")
+    assert "SSL" not in sentence
+
+
 def test_unresolvable_endpoint(strict_bucket, mounts):
     refused(mounts(strict_bucket.url, "http://nowhere.invalid:9000", options=["--deadline", "3"]), "nowhere.invalid")
 
