@@ -87,6 +87,22 @@ def test_output_that_is_lost_is_a_failure(bucket):
         assert result.returncode == 1 and "No space left" in one_sentence(result.stderr), (command, result)
 
 
+def test_a_reader_that_has_seen_enough_ends_a_stream_as_it_ends_cat(bucket):
+    bucket.put("f", b"x" * 5 * MIB)
+    command = [DIPPER, "get", bucket.url + "/f", "-", "--endpoint", bucket.endpoint]
+    for is_ignored in (False, True):
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   restore_signals=not is_ignored)
+        assert process.stdout.read(1) == "x"
+        process.stdout.close()
+        message = process.stderr.read()
+        code = process.wait(60)
+        if is_ignored:
+            assert code == 1 and "broken pipe" in one_sentence(message)
+        else:
+            assert code == -signal.SIGPIPE and message == ""
+
+
 def test_the_local_store_is_mounted(mounts, tmp_path):
     source = tmp_path / "bucket"
     (source / "sub").mkdir(parents=True)

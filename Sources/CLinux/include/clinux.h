@@ -33,6 +33,10 @@ int clinux_terminal_width(int descriptor);
 /// is closed, no signal is blocked or ignored. Returns 0 or an errno.
 int clinux_spawn(pid_t *process, const char *path, char *const arguments[],
                  char *const environment[], const int descriptors[], int count, int new_session);
+/// Not 0 if the process ignores a signal.
+int clinux_is_ignored(int number);
+/// Ends the process as the signal does where nobody looks after it; returns if that doesn't end it.
+void clinux_end_by_signal(int number);
 /// accept(2) of a connection that is closed on exec.
 int clinux_accept(int listener);
 /// The environment, ended by a null pointer.
