@@ -56,6 +56,9 @@ package enum Thread {
     throw DiskFailure(errno: failure, action: "start \(count) threads", reason: shortage)
   }
 
+  /// Names the thread that calls; the first thread's name is the process's, in `ps` and `top`.
+  package static func name(_ name: String) { clinux_name_thread(String(name.prefix(15))) }
+
   /// How many threads Swift's pool may have.
   package static var poolSize: Int { Int(clinux_processor_count()) }
 

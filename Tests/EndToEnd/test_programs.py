@@ -169,6 +169,15 @@ def test_a_profile_is_found_at_boot_where_there_is_no_home(strict_bucket, tmp_pa
     assert result.returncode == 1 and "/.aws/config" in one_sentence(result.stderr)
 
 
+def test_a_daemon_is_called_by_the_programs_name(local):
+    mount = local().start()
+    with open("/proc/%d/comm" % mount.pid) as file:
+        assert file.read() == "dipper\n"
+    names = {open("/proc/%d/task/%s/comm" % (mount.pid, task)).read().strip()
+             for task in os.listdir("/proc/%d/task" % mount.pid)}
+    assert "exe" not in names, names
+
+
 def test_foreground_ends_with_its_unmount(strict_bucket, mounts):
     mount = mounts(strict_bucket.url, strict_bucket.endpoint)
     os.makedirs(mount.path)
