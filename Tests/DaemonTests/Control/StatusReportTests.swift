@@ -47,7 +47,7 @@ struct StatusReportTests {
     + #""passthrough":null,"pid":4242,"#
     + #""read_only":true,"since":"2026-11-30T08:30:00Z","state":"serving","#
     + #""transfers":[{"bytes_done":1,"bytes_total":2,"error":null,"key":"a/b","kind":"download","#
-    + #""parts_done":1,"parts_total":3,"state":"running","target_key":null}],"unsaved":[]}],"#
+    + #""parts_done":1,"parts_total":3,"state":"running","target_key":null}],"unsaved":[],"user":null}],"#
     + #""version":1}"#
 
   @Test
