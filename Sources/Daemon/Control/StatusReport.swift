@@ -49,6 +49,8 @@ package struct MountStatus: Codable, Hashable, Sendable {
   package var cache: Cache?
   /// The memory.
   package var memory: Memory?
+  /// Where the daemon writes what happens: a file's path, or words.
+  package var log: String?
   /// What is on its way.
   package var transfers: [Transfer]?
   /// What was counted since the mount began.
@@ -285,6 +287,7 @@ package struct MountStatus: Codable, Hashable, Sendable {
     try fields.encode(state ?? (answers ? .serving : .notAnswering), forKey: .state)
     try fields.encode(cache, forKey: .cache)
     try fields.encode(memory, forKey: .memory)
+    try fields.encode(log, forKey: .log)
     try fields.encode(transfers, forKey: .transfers)
     try fields.encode(counters, forKey: .counters)
     try fields.encode(passthrough, forKey: .passthrough)
@@ -303,6 +306,7 @@ package struct MountStatus: Codable, Hashable, Sendable {
     case state
     case cache
     case memory
+    case log
     case transfers
     case counters
     case passthrough

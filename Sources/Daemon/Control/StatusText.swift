@@ -59,6 +59,7 @@ package enum StatusText {
         "\(ByteSize.describe(memory.residentBytes)), transfers may use "
           + ByteSize.describe(memory.budgetBytes)
       ),
+      ("log", shown(mount.log ?? "unknown")),
       (
         "received",
         "\(ByteSize.describe(counters.bytesReceived)), read without waiting "

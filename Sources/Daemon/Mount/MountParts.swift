@@ -224,6 +224,7 @@ struct MountParts: Sendable {
       ),
       counters: MountStatus.Counters(metrics.snapshot)
     )
+    status.log = log.place
     status.passthrough = passthrough?.description
     status.counters?.passthroughOpens = passthrough?.openCount ?? 0
     status.transfers = cache.openDownloads.compactMap(transfer)

@@ -43,7 +43,7 @@ struct StatusReportTests {
     + #""retries":0},"#
     + #""errors":[{"code":"SlowDown","errno":"ETIMEDOUT","message":"the store asked to slow down","#
     + #""operation":"read","path":"a/b","request_id":"r1","time":"1970-01-01T00:00:00Z"}],"#
-    + #""memory":{"budget_bytes":2,"resident_bytes":1},"mountpoint":"/mnt/data","#
+    + #""log":null,"memory":{"budget_bytes":2,"resident_bytes":1},"mountpoint":"/mnt/data","#
     + #""passthrough":null,"pid":4242,"#
     + #""read_only":true,"since":"2026-11-30T08:30:00Z","state":"serving","#
     + #""transfers":[{"bytes_done":1,"bytes_total":2,"error":null,"key":"a/b","kind":"download","#
