@@ -23,6 +23,7 @@ struct GetCommand {
     }
     ProcessLimits.raiseOpenFiles()
     ProcessLimits.forbidCoreFiles()
+    let toleratesClosedPipe = ClosedPipe.isIgnored
     // Before there is a second thread: all of them leave these signals to the watch.
     let pause = Pause()
     do throws(DiskFailure) {
@@ -46,6 +47,10 @@ struct GetCommand {
         }
       }
     } catch {
+      if isStream, Console.isOutputClosed, pause.signal == nil {
+        guard toleratesClosedPipe else { ClosedPipe.endProcess() }
+        throw Failure("standard output can't be written: nobody reads it any more (broken pipe)")
+      }
       try fail(error, pause: pause, target: target, isStream: isStream)
     }
   }

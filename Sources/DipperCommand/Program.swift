@@ -20,6 +20,7 @@ struct Program {
       guard Command.named(invocation.command).isBuilt else {
         throw Failure("'\(invocation.command)' is not built yet; 'dipper --help' lists what is")
       }
+      try checkResources()
       try perform()
       return .done
     } catch {
@@ -31,6 +32,16 @@ struct Program {
         }
       }
       return error.code
+    }
+  }
+
+  private func checkResources() throws(Failure) {
+    let isStarter = !report.isBackground && !invocation.has(.foreground)
+    let needs = ResourceNeeds(invocation, isStarter: isStarter, poolSize: Thread.poolSize)
+    do throws(ResourceNeeds.Shortage) {
+      try needs.check()
+    } catch {
+      throw Failure(error.sentence)
     }
   }
 

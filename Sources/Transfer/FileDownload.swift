@@ -47,8 +47,7 @@ package struct FileDownload: Sendable {
   ///   stopped. An existing target is as it was.
   package func run() async throws(FileDownloadError) -> ObjectMetadata {
     let locks = try await onDisk { () throws(FileDownloadError) in try prepare() }
-    // However it ends: the kernel's lock goes with the object, and a name without it is litter.
-    defer { for lock in locks { try? lock.removeFile() } }
+    defer { release(locks) }
     let metadata = try await runLocked()
     report(.finished(path: request.target))
     return metadata
@@ -84,7 +83,7 @@ package struct FileDownload: Sendable {
   package func abort() async throws(FileDownloadError) {
     try await onDisk { () throws(FileDownloadError) in
       let locks = try prepare()
-      defer { for lock in locks { try? lock.removeFile() } }
+      defer { release(locks) }
       try discard()
     }
   }

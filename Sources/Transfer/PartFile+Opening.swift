@@ -148,11 +148,14 @@ extension PartFile {
       file = try openOwn(temporary, flags)
     }
     let bytes = Array(text.utf8)
-    try onDisk { () throws(DiskFailure) in
+    do throws(DiskFailure) {
       try bytes.span.bytes.withUnsafeBytes { (buffer) throws(DiskFailure) in
         try file.write(buffer, at: 0)
       }
       try Disk.rename(temporary, to: path)
+    } catch {
+      try? Disk.removeFile(temporary)
+      throw .disk(error)
     }
     return file
   }

@@ -1,3 +1,4 @@
+internal import Caching
 internal import Core
 internal import Dipper
 internal import Support
@@ -11,9 +12,8 @@ extension MountPreparation {
   /// It costs one listing of one key, and nothing for a whole bucket. A store that can't be asked is
   /// not warned of.
   static func emptyPrefixWarning(_ settings: MountSettings, of bucket: Bucket) async -> String? {
-    guard !settings.url.key.isEmpty else { return nil }
-    let key = ObjectKey(settings.url.key)
-    let prefix = key.isDirectoryMarker ? key : ObjectKey(key.bytes + [UInt8(ascii: "/")])
+    guard !settings.url.key.isEmpty, !settings.isOffline else { return nil }
+    let prefix = prefix(settings)
     let context = RequestContext(
       deadline: SystemClock().now + min(prefixPatience, settings.deadline),
       retryCountMax: settings.retryCountMax ?? 1
@@ -30,5 +30,22 @@ extension MountPreparation {
       return nil
     }
     return "nothing exists below \"\(prefix)\" in \(settings.url.bucketName) yet"
+  }
+
+  /// What to warn of if the cache has nothing to show in an offline mount.
+  static func emptyCacheWarning(_ settings: MountSettings, _ known: [KnownObject]) -> String? {
+    let prefix = prefix(settings)
+    guard !known.contains(where: { $0.version.key.hasPrefix(prefix) }) else { return nil }
+    let place = prefix.bytes.isEmpty ? "" : " below \"\(prefix)\""
+    return "the cache in \(settings.cacheDirectory.utf8.printable) has nothing of "
+      + "\(settings.url.bucketName)\(place), so this offline mount is empty; it shows what an earlier "
+      + "mount at the same endpoint, with the same --cache-dir, has fetched"
+  }
+
+  /// What all keys of the mount begin with; empty for a whole bucket.
+  private static func prefix(_ settings: MountSettings) -> ObjectKey {
+    let key = ObjectKey(settings.url.key)
+    guard !key.bytes.isEmpty, !key.isDirectoryMarker else { return key }
+    return ObjectKey(key.bytes + [UInt8(ascii: "/")])
   }
 }
