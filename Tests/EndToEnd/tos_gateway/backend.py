@@ -137,6 +137,9 @@ class Backend:
     # Objects.
 
     def head(self, bucket: str, key: str) -> Found:
+        # SeaweedFS has an answer for a directory without an object of its own, but doesn't list it.
+        if key.endswith("/") and all(one.key != key for one in self.page(bucket, key, "", 1).found):
+            raise TosError("NoSuchKey")
         with self._errors():
             answer = self._s3.head_object(Bucket=bucket, Key=key)
         headers = {header: answer[name] for header, name in DESCRIPTIONS.items() if answer.get(name)}

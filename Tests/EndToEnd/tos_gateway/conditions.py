@@ -9,6 +9,8 @@ from .errors import TosError
 from .objects import Record
 from .wire import bare, parse_http_date
 
+WRITE_CONDITIONS = frozenset(["x-tos-forbid-overwrite", "x-tos-if-match", "if-match", "if-none-match"])
+
 
 def check_read(headers: Mapping[str, str], record: Record, prefix: str = "") -> None:
     """Raises unless the conditions of a read hold; with a prefix, those on the source of a copy.
@@ -27,6 +29,11 @@ def check_read(headers: Mapping[str, str], record: Record, prefix: str = "") -> 
             raise TosError(unchanged)
     elif (date := headers.get(prefix + "if-modified-since")) and modified <= parse_http_date(date):
         raise TosError(unchanged)
+
+
+def are_any(headers: Mapping[str, str]) -> bool:
+    """Whether a write has a condition, so that what it replaces has to be looked up."""
+    return not WRITE_CONDITIONS.isdisjoint(headers)
 
 
 def check_write(headers: Mapping[str, str], record: Record | None, *, knows_http: bool = False) -> None:

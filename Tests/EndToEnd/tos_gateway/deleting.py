@@ -63,7 +63,8 @@ def _delete(service: Service, bucket: Bucket, key: str, request: Request) -> str
     if is_directory and not takes_all and not hierarchy.is_empty(service, bucket, key):
         raise TosError("CannotDelete")
     name = key.removesuffix("/")
-    if bucket.trash and request.query.get("skipTrash") != "true" and not key.startswith(bucket.trash):
+    is_trash = (name + "/").startswith(bucket.trash)
+    if bucket.trash and not is_trash and request.query.get("skipTrash") != "true":
         to = bucket.trash + datetime.now(timezone.utc).strftime("%Y%m%d%H%M%S") + "/" + name
         hierarchy.make_parents(service, bucket, to)
         moving.move(service, bucket, name, to, is_directory=is_directory)

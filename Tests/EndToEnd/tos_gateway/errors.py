@@ -26,7 +26,6 @@ KINDS: dict[str, tuple[int, str, str]] = {
     "InvalidObjectState": (403, "0020-00000000", "the object is archived and not restored"),
     "InvalidPart": (400, "0019-00000000", "a part is not there or has another ETag"),
     "InvalidPartNumber": (400, "0019-00000000", "part numbers go from 1 to 10000"),
-    "InvalidPartOrder": (400, "0019-00000000", "the parts are not in ascending order"),
     "InvalidPathAccess": (403, "0003-00000000", "name the bucket in the host, not in the path"),
     "InvalidSecurityToken": (403, "0002-00000000", "the security token is not that of the key"),
     "InvalidSourceOrDestinationResourceType": (

@@ -75,7 +75,7 @@ def move(service: Service, bucket: Bucket, key: str, to: str, *, is_directory: b
     below = [found.key for found in service.backend.everything(bucket.name, key + "/")]
     for one in sorted(below, key=len):
         _move_one(service, bucket, one, to + one.removeprefix(key), keeps_time or one != key + "/")
-    for one in sorted(below, key=len, reverse=True):
+    for one in sorted((one for one in below if one.endswith("/")), key=len, reverse=True):
         service.backend.delete(bucket.name, one)
 
 
@@ -83,8 +83,11 @@ def _move_one(service: Service, bucket: Bucket, key: str, to: str, keeps_time: b
     record = service.objects.get(bucket.name, key)
     time = record.last_modified if keeps_time else now()
     moved: Record = dataclasses.replace(record, time_set=time if keeps_time else None)
-    service.backend.copy((bucket.name, key), record.etag, bucket.name, to, record.headers, record.meta)
-    service.objects.written(bucket.name, to, moved)
-    if not key.endswith("/"):
+    if key.endswith("/"):
+        # SeaweedFS doesn't copy what stands for a directory. It goes when all that was in it has gone.
+        service.backend.write(bucket.name, to, b"", record.headers, record.meta)
+    else:
+        service.backend.copy((bucket.name, key), record.etag, bucket.name, to, record.headers, record.meta)
         service.backend.delete(bucket.name, key)
+    service.objects.written(bucket.name, to, moved)
     service.objects.forget(bucket.name, key)

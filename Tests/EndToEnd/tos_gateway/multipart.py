@@ -127,8 +127,10 @@ def _listed_parts(request: Request, upload: Upload) -> list[Part]:
         raise TosError("MalformedBody") from failure
     if not listed:
         raise TosError("MalformedBody", "there are no parts")
-    if any(one[0] >= other[0] for one, other in zip(listed, listed[1:])):
-        raise TosError("InvalidPartOrder")
+    # The vendor's Python SDK lists parts in the order in which they were done, so any order will do.
+    listed.sort()
+    if len({number for number, _ in listed}) != len(listed):
+        raise TosError("InvalidPart", "a part is listed twice")
     for number, etag in listed:
         if number not in upload.parts or upload.parts[number].etag != etag:
             raise TosError("InvalidPart", "part %d is not there, or its ETag is another" % number)

@@ -20,7 +20,9 @@ def put_object(service: Service, request: Request) -> Response:
     with receive(request) as body, service.changing((bucket, request.key)):
         if bucket.is_hierarchical:
             hierarchy.check_file(service, bucket, request.key, body.size)
-        before = service.objects.find(bucket.name, request.key)
+        before = None
+        if bucket.is_hierarchical or conditions.are_any(request.headers):
+            before = service.objects.find(bucket.name, request.key)
         conditions.check_write(request.headers, before, knows_http=True)
         if bucket.is_hierarchical:
             hierarchy.make_parents(service, bucket, request.key)
