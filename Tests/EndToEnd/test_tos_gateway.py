@@ -4,7 +4,9 @@ import base64
 import hashlib
 import http.client
 import io
+import itertools
 import random
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
 
@@ -45,11 +47,40 @@ def test_what_is_put_is_got_with_all_that_describes_it(tos_bucket):
 
 def test_what_an_s3_client_put_is_there_and_what_it_replaced_is_not(tos_bucket):
     tos_bucket.put("k", b"old", meta={"a": "1"}, storage_class=StorageClassType.Storage_Class_Ia)
-    tos_bucket.s3.put_object(Bucket=tos_bucket.name, Key="k", Body=b"newer", Metadata={"b": "2"})
+    tos_bucket.s3.put_object(Bucket=tos_bucket.name, Key="k", Body=b"new", Metadata={"b": "2"})
     head = tos_bucket.head("k")
-    assert (head.meta, head.content_length, head.hash_crc64_ecma) == ({"b": "2"}, 5, crc64.of(b"newer"))
+    assert (head.meta, head.content_length, head.hash_crc64_ecma) == ({"b": "2"}, 3, crc64.of(b"new"))
     assert head.storage_class == StorageClassType.Storage_Class_Standard
-    assert tos_bucket.get("k") == b"newer"
+    assert tos_bucket.get("k") == b"new"
+
+
+def test_an_answer_never_mixes_two_versions(tos_bucket):
+    versions = [b"a" * 50_000, b"b" * 50_000]
+    tos_bucket.put("k", versions[0])
+    ended = threading.Event()
+
+    def write():
+        for n in itertools.count():
+            if ended.is_set():
+                return
+            tos_bucket.put("k", versions[n % 2])
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        seen = [tos_bucket.tos.get_object(tos_bucket.name, "k") for _ in range(40)]
+        for one in seen:
+            data = one.read()
+            assert (hashlib.md5(data).hexdigest(), crc64.of(data)) == (one.etag, one.hash_crc64_ecma)
+    finally:
+        ended.set()
+        writer.join()
+
+
+def test_an_answer_describes_the_object_as_the_request_wants(tos_bucket):
+    tos_bucket.put("k", b"x", content_type="text/x")
+    got = tos_bucket.tos.get_object(tos_bucket.name, "k", response_content_type="text/y", response_cache_control="no-store")
+    assert (got.content_type, got.cache_control) == ("text/y", "no-store")
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -477,6 +508,7 @@ def test_a_bucket_in_the_path_is_for_addresses_alone(tos_bucket):
     code, body = status("tos-%s.volces.com" % REGION, "/%s/k" % tos_bucket.name)
     assert code == 403 and b"InvalidPathAccess" in body
     tos_bucket.set(acl="public-read")
-    tos_bucket.put("k", b"data")
-    for host, path in (("127.0.0.1:80", "/%s/k" % tos_bucket.name), ("%s.tos-%s.localhost" % (tos_bucket.name, REGION), "/k")):
+    tos_bucket.put("a+b", b"data")
+    for host, path in (("127.0.0.1:80", "/%s/a+b" % tos_bucket.name),
+                       ("%s.tos-%s.localhost" % (tos_bucket.name, REGION), "/a%2Bb")):
         assert status(host, path) == (200, b"data")
