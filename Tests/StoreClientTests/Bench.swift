@@ -133,7 +133,7 @@ final class MemoryFiles: FileReader {
     files.withLock { $0[path] = text }
   }
 
-  func contents(of path: String) -> [UInt8]? {
-    files.withLock { $0[path].map { Array($0.utf8) } }
+  func contents(of path: String) -> FileContents? {
+    files.withLock { $0[path].map { FileContents(Array($0.utf8)) } }
   }
 }
