@@ -271,6 +271,25 @@ import Testing
     #expect(error?.message.contains("can't be the name of a TOS bucket") == true)
   }
 
+  @Test func endpointThatWasMadeOfTheRegionMovesWithIt() async throws {
+    var session = StoreSession(
+      settings: try await settings { $0.region = "cn-beijing" },
+      bucket: "data"
+    )
+    #expect(session.learned(region: "cn-shanghai"))
+    #expect(session.region == "cn-shanghai")
+    #expect(session.endpoint.host == "tos-cn-shanghai.volces.com")
+    #expect(!session.learned(region: "evil.example/"))
+    #expect(session.endpoint.host == "tos-cn-shanghai.volces.com")
+    var named = StoreSession(
+      settings: try await settings { $0.endpoint = "tos-cn-beijing.volces.com" },
+      bucket: "data"
+    )
+    #expect(named.learned(region: "cn-shanghai"))
+    #expect(named.endpoint.host == "tos-cn-beijing.volces.com")
+    #expect(named.capabilities.hasConditionalCreate == nil)
+  }
+
   @Test func bucketIsTheSameFromInsideItsCloudAndFromOutside() async throws {
     func location(_ environment: [String: String]) async throws -> String {
       try await RemoteStore.configured(
