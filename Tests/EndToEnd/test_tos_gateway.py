@@ -5,11 +5,14 @@ import hashlib
 import http.client
 import io
 import random
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
 
 import pytest
-from tos.enum import (ACLType, MetadataDirectiveType, StorageClassType, TaggingDirectiveType, TierType)
-from tos.models2 import ObjectTobeDeleted, RestoreJobParameters, Tag
+import tos
+from tos.enum import (ACLType, MetadataDirectiveType, StorageClassType, TaggingDirectiveType, TierType,
+                      VersioningStatusType)
+from tos.models2 import GenericInput, ObjectTobeDeleted, RestoreJobParameters, Tag
 
 from conftest import wait_for
 from tos_bucket import REGION, port_of, refused
@@ -32,6 +35,7 @@ def test_what_is_put_is_got_with_all_that_describes_it(tos_bucket):
         assert (seen.content_type, seen.cache_control, seen.content_encoding) == ("text/x", "no-cache", "identity")
         assert (seen.content_disposition, seen.content_language) == ('attachment; filename="ü"', "en")
         assert (seen.expires, seen.meta) == (expires, {"name": "值 1", "other": "2"})
+        assert seen.version_id is None
         assert (seen.storage_class, seen.object_type, seen.tagging_count) == (StorageClassType.Storage_Class_Ia, "Normal", 2)
         assert abs(datetime.now(timezone.utc) - seen.last_modified) < timedelta(minutes=1)
     assert tos_bucket.get("d/k") == data
@@ -240,15 +244,11 @@ def test_metadata_changes_in_place(tos_bucket):
     assert (head.meta, head.content_type) == ({"a": "1", "b": "值", "c": "4"}, "text/y")
     assert (head.etag, head.last_modified, head.hash_crc64_ecma) == (before.etag, old.last_modified, before.hash_crc64_ecma)
     # The SDK can't say that the rest goes; the protocol can.
-    tos_bucket.tos.set_object_meta(tos_bucket.name, "k", meta={"d": "5"}, generic_input=replacing())
+    tos_bucket.tos.set_object_meta(tos_bucket.name, "k", meta={"d": "5"}, generic_input=GenericInput(
+        request_headers={"x-tos-metadata-directive": "REPLACE"}))
     assert tos_bucket.head("k").meta == {"d": "5"}
     with refused("NoSuchKey", 404):
         tos_bucket.tos.set_object_meta(tos_bucket.name, "none", meta={"a": "1"})
-
-
-def replacing():
-    from tos.models2 import GenericInput
-    return GenericInput(request_headers={"x-tos-metadata-directive": "REPLACE"})
 
 
 def test_the_state_of_a_name_is_told_in_one_request(tos_bucket):
@@ -362,6 +362,58 @@ def test_renaming_is_for_buckets_that_have_it_and_objects_made_since(tos_bucket)
     client.delete_bucket_rename(name)
     with refused("MethodNotAllowed", 405):
         client.rename_object(name, "taken", "x")
+
+
+def test_versions_stay_until_they_are_deleted(tos_bucket):
+    client, name = tos_bucket.tos, tos_bucket.name
+    client.put_bucket_versioning(name, VersioningStatusType.Versioning_Status_Enabled)
+    assert client.get_bucket_version(name).status == VersioningStatusType.Versioning_Status_Enabled
+    old = tos_bucket.put("k", b"old", meta={"a": "1"}).version_id
+    # A bucket with versions doesn't mind.
+    new = tos_bucket.put("k", b"newer", forbid_overwrite=True).version_id
+    assert old and new and old != new and tos_bucket.head("k").version_id == new
+    head = tos_bucket.head("k", version_id=old)
+    assert (head.version_id, head.content_length, head.meta, head.hash_crc64_ecma) == (old, 3, {"a": "1"}, crc64.of(b"old"))
+    assert (tos_bucket.get("k", version_id=old), tos_bucket.get("k")) == (b"old", b"newer")
+    copy = client.copy_object(name, "copy", name, "k", src_version_id=old)
+    assert copy.copy_source_version_id == old and copy.version_id and tos_bucket.get("copy") == b"old"
+    upload = client.create_multipart_upload(name, "k").upload_id
+    part = client.upload_part_copy(name, "k", upload, 1, name, "k", src_version_id=old)
+    assert part.copy_source_version_id == old
+    done = client.complete_multipart_upload(name, "k", upload, [part])
+    assert done.version_id == tos_bucket.head("k").version_id and tos_bucket.get("k") == b"old"
+    gone = client.delete_object(name, "k")
+    assert gone.delete_marker and gone.version_id
+    with refused("NoSuchKey", 404):
+        tos_bucket.get("k")
+    assert tos_bucket.get("k", version_id=new) == b"newer"
+    client.delete_multi_objects(name, [ObjectTobeDeleted("k", gone.version_id), ObjectTobeDeleted("k", done.version_id)])
+    assert tos_bucket.get("k") == b"newer"
+    client.delete_object(name, "k", version_id=new)
+    assert tos_bucket.get("k") == b"old"
+    with refused("MethodNotAllowed", 405):
+        client.put_bucket_rename(name, True)
+
+
+def test_a_version_of_a_bucket_without_versions_is_refused(tos_bucket):
+    tos_bucket.put("k", b"x")
+    assert tos_bucket.get("k", version_id="null") == b"x"
+    with refused("InvalidVersionId", 400):
+        tos_bucket.get("k", version_id="57AF1A32CECB56721267")
+
+
+def test_of_writers_that_must_not_replace_one_wins(tos_bucket):
+    def write(n):
+        try:
+            tos_bucket.put("k", b"%d" % n, forbid_overwrite=True)
+        except tos.exceptions.TosServerError as failure:
+            assert failure.code == "DuplicateObject"
+            return None
+        return n
+
+    with ThreadPoolExecutor(8) as pool:
+        winners = [n for n in pool.map(write, range(8)) if n is not None]
+    assert len(winners) == 1 and tos_bucket.get("k") == b"%d" % winners[0]
 
 
 def test_tags_and_access_lists(tos_bucket):

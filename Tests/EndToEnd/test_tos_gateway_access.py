@@ -8,6 +8,7 @@ import requests
 from tos.enum import HttpMethodType
 from tos.models2 import GenericInput
 
+from conftest import wait_for
 from tos_bucket import ask, refused, sdk
 
 
@@ -94,10 +95,11 @@ def test_signed_urls_are_good_for_what_they_were_signed(tos_bucket):
 def test_a_signed_url_ends(tos_bucket):
     tos_bucket.put("k", b"x")
     url = tos_bucket.tos.pre_signed_url(HttpMethodType.Http_Method_Get, tos_bucket.name, "k", expires=1).signed_url
+
     def has_ended():
         answer = through(tos_bucket, "GET", url)
         return answer.status_code == 403 and answer.json()["Code"] == "AccessDenied"
-    from conftest import wait_for
+
     wait_for(has_ended, "the end of the URL")
     url = tos_bucket.tos.pre_signed_url(HttpMethodType.Http_Method_Get, tos_bucket.name, "k", expires=700_000).signed_url
     assert through(tos_bucket, "GET", url).status_code == 400

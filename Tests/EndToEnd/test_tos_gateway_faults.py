@@ -30,7 +30,7 @@ def test_a_throttled_request_waits_as_long_as_it_is_told(tos_bucket, weather):
     weather.rules = [{**failure(429, "ExceedBucketQPSLimit", **{"retry-after": "1"}), "times": 1}]
     begin = time.monotonic()
     assert sdk(weather.url, max_retry_count=1).get_object(tos_bucket.name, "k").read() == b"x"
-    assert time.monotonic() - begin >= 0.1 and len(weather.log) == 2
+    assert time.monotonic() - begin >= 1 and len(weather.log) == 2
     weather.rules[0]["times"] = 1
     with refused("ExceedBucketQPSLimit", 429):
         sdk(weather.url).get_object(tos_bucket.name, "k")

@@ -71,9 +71,9 @@ class TosBucket:
     def clear(self):
         """Takes the bucket and all it holds away, if the test hasn't."""
         with contextlib.suppress(self.s3.exceptions.NoSuchBucket):
-            for page in self.s3.get_paginator("list_objects_v2").paginate(Bucket=self.name):
-                for entry in page.get("Contents", []):
-                    self.s3.delete_object(Bucket=self.name, Key=entry["Key"])
+            for page in self.s3.get_paginator("list_object_versions").paginate(Bucket=self.name):
+                for entry in page.get("Versions", []) + page.get("DeleteMarkers", []):
+                    self.s3.delete_object(Bucket=self.name, Key=entry["Key"], VersionId=entry["VersionId"])
             self.s3.delete_bucket(Bucket=self.name)
 
 

@@ -39,6 +39,26 @@ class Found:
     modified: datetime
     headers: dict[str, str] = field(default_factory=dict)
     meta: dict[str, str] = field(default_factory=dict)
+    # Of a bucket with versions.
+    version: str | None = None
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a copy is made of."""
+
+    bucket: str
+    key: str
+    etag: str
+    version: str | None
+
+    @property
+    def name(self) -> dict[str, str]:
+        return {"Bucket": self.bucket, "Key": self.key, **_version(self.version)}
+
+
+def _version(version: str | None) -> dict[str, str]:
+    return {} if version is None else {"VersionId": version}
 
 
 @dataclass
@@ -77,6 +97,8 @@ class Backend:
                 raise TosError(code) from failure
             if status == 404:
                 raise TosError("NoSuchKey") from failure
+            if status == 405:
+                raise TosError("MethodNotAllowed") from failure
             if status == 416:
                 raise TosError("Requested Range Not Satisfiable") from failure
             if status == 400:
@@ -104,6 +126,10 @@ class Backend:
                 return False
             raise
         return True
+
+    def set_versioning(self, bucket: str, status: str) -> None:
+        with self._errors():
+            self._s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": status})
 
     def delete_bucket(self, bucket: str) -> None:
         with self._errors():
@@ -136,25 +162,28 @@ class Backend:
 
     # Objects.
 
-    def head(self, bucket: str, key: str) -> Found:
+    def head(self, bucket: str, key: str, version: str | None = None) -> Found:
         # SeaweedFS has an answer for a directory without an object of its own, but doesn't list it.
         if key.endswith("/") and all(one.key != key for one in self.page(bucket, key, "", 1).found):
             raise TosError("NoSuchKey")
         with self._errors():
-            answer = self._s3.head_object(Bucket=bucket, Key=key)
+            answer = self._s3.head_object(Bucket=bucket, Key=key, **_version(version))
         headers = {header: answer[name] for header, name in DESCRIPTIONS.items() if answer.get(name)}
         if answer.get("ExpiresString"):
             headers["expires"] = answer["ExpiresString"]
         meta = {name.lower(): value for name, value in answer.get("Metadata", {}).items()}
-        return Found(key, bare(answer["ETag"]), answer["ContentLength"], answer["LastModified"], headers, meta)
+        return Found(key, bare(answer["ETag"]), answer["ContentLength"], answer["LastModified"], headers, meta,
+                     answer.get("VersionId"))
 
-    def read(self, bucket: str, key: str, etag: str, first: int, size: int) -> Iterator[bytes]:
+    def read(self, bucket: str, key: str, etag: str, first: int, size: int,
+             version: str | None = None) -> Iterator[bytes]:
         """Bytes of an object, if it is still the one with this ETag; asks before it returns."""
         if size == 0:
             return iter(())
         with self._errors():
             answer = self._s3.get_object(Bucket=bucket, Key=key, IfMatch=etag,
-                                         Range="bytes=%d-%d" % (first, first + size - 1))
+                                         Range="bytes=%d-%d" % (first, first + size - 1),
+                                         **_version(version))
         return answer["Body"].iter_chunks(CHUNK)
 
     def write(self, bucket: str, key: str, body: IO[bytes] | bytes, headers: dict[str, str],
@@ -162,16 +191,18 @@ class Backend:
         with self._errors():
             self._s3.put_object(Bucket=bucket, Key=key, Body=body, **self._facts(headers, meta))
 
-    def copy(self, source: tuple[str, str], etag: str, bucket: str, key: str, headers: dict[str, str],
+    def copy(self, source: Source, bucket: str, key: str, headers: dict[str, str],
              meta: dict[str, str]) -> None:
         with self._errors():
             self._s3.copy_object(
-                Bucket=bucket, Key=key, CopySource={"Bucket": source[0], "Key": source[1]},
-                CopySourceIfMatch=etag, MetadataDirective="REPLACE", **self._facts(headers, meta))
+                Bucket=bucket, Key=key, CopySource=source.name, CopySourceIfMatch=source.etag,
+                MetadataDirective="REPLACE", **self._facts(headers, meta))
 
-    def delete(self, bucket: str, key: str) -> None:
+    def delete(self, bucket: str, key: str, version: str | None = None) -> tuple[str | None, bool]:
+        """Deletes an object; gives the version that is gone or new, and whether that only marks it as deleted."""
         with self._errors():
-            self._s3.delete_object(Bucket=bucket, Key=key)
+            answer = self._s3.delete_object(Bucket=bucket, Key=key, **_version(version))
+        return answer.get("VersionId"), bool(answer.get("DeleteMarker", False))
 
     # Multipart uploads.
 
@@ -184,12 +215,12 @@ class Backend:
             return bare(self._s3.upload_part(Bucket=bucket, Key=key, UploadId=upload, PartNumber=number,
                                              Body=body)["ETag"])
 
-    def copy_part(self, source: tuple[str, str], etag: str, first: int, size: int, bucket: str, key: str,
-                  upload: str, number: int) -> str:
+    def copy_part(self, source: Source, first: int, size: int, bucket: str, key: str, upload: str,
+                  number: int) -> str:
         with self._errors():
             answer = self._s3.upload_part_copy(
                 Bucket=bucket, Key=key, UploadId=upload, PartNumber=number,
-                CopySource={"Bucket": source[0], "Key": source[1]}, CopySourceIfMatch=etag,
+                CopySource=source.name, CopySourceIfMatch=source.etag,
                 CopySourceRange="bytes=%d-%d" % (first, first + size - 1))
         return bare(answer["CopyPartResult"]["ETag"])
 

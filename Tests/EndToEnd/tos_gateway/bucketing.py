@@ -61,6 +61,8 @@ def put_bucket_rename(service: Service, request: Request) -> Response:
     wanted = request.json()
     if not isinstance(wanted, dict) or not isinstance(wanted.get("RenameEnable"), bool):
         raise TosError("MalformedBody")
+    if bucket.versioning:
+        raise TosError("MethodNotAllowed", "a bucket with versions has no renaming")
     bucket.allow_rename(wanted["RenameEnable"])
     return Response()
 
@@ -78,6 +80,26 @@ def delete_bucket_rename(service: Service, request: Request) -> Response:
         raise TosError("MethodNotAllowed")
     bucket.allow_rename(False)
     return Response(204)
+
+
+def put_bucket_versioning(service: Service, request: Request) -> Response:
+    bucket = service.buckets.get(request.bucket)
+    if bucket.is_hierarchical or bucket.rename:
+        raise TosError("MethodNotAllowed", "such a bucket has no versions")
+    wanted = request.json()
+    status = wanted.get("Status") if isinstance(wanted, dict) else None
+    if status not in ("Enabled", "Suspended"):
+        raise TosError("MalformedBody")
+    service.backend.set_versioning(bucket.name, status)
+    bucket.versioning = status
+    return Response()
+
+
+def get_bucket_versioning(service: Service, request: Request) -> Response:
+    bucket = service.buckets.get(request.bucket)
+    if bucket.is_hierarchical:
+        raise TosError("MethodNotAllowed")
+    return Response.of_json({"Status": bucket.versioning} if bucket.versioning else {})
 
 
 def put_bucket_trash(service: Service, request: Request) -> Response:

@@ -26,6 +26,8 @@ class Bucket:
     rename: bool = False
     # When it got it: older objects can't be renamed.
     rename_since: float = 0.0
+    # Whether it has versions: "", Enabled or Suspended. It can't have renaming then.
+    versioning: str = ""
     # The most entries of a page of a listing; pages are cut short though the client asks for more.
     page_size: int = 1000
     # Whether every page with entries comes after one without, which a listing may have.
@@ -43,7 +45,7 @@ class Bucket:
         """Sets what a test asks for."""
         known = {field.name: field for field in fields(self)}
         for name, value in values.items():
-            if name not in known or name in ("name", "rename_since"):
+            if name not in known or name in ("name", "rename_since", "versioning"):
                 raise TosError("InvalidArgument", "a bucket has no setting " + name)
             wanted = type(getattr(self, name))
             if not isinstance(value, (int, float) if wanted is float else wanted):

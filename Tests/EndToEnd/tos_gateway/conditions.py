@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from .buckets import Bucket
 from .errors import TosError
 from .objects import Record
 from .wire import bare, parse_http_date
@@ -36,14 +37,17 @@ def are_any(headers: Mapping[str, str]) -> bool:
     return not WRITE_CONDITIONS.isdisjoint(headers)
 
 
-def check_write(headers: Mapping[str, str], record: Record | None, *, knows_http: bool = False) -> None:
+def check_write(bucket: Bucket, headers: Mapping[str, str], record: Record | None, *,
+                knows_http: bool = False) -> None:
     """Raises unless the conditions on what is being replaced hold.
 
-    TOS's own conditions are for every write. Those of HTTP are documented for PutObject alone, and
-    OpenDAL sends them to CompleteMultipartUpload; another operation ignores them, as a server does that
-    doesn't know them. Source: TOS API reference, "PutObject".
+    TOS's own conditions are for every write, but a bucket with versions doesn't mind forbid-overwrite.
+    Those of HTTP are documented for PutObject alone, and OpenDAL sends them to CompleteMultipartUpload;
+    another operation ignores them, as a server does that doesn't know them. Source: TOS API reference,
+    "PutObject".
     """
-    if headers.get("x-tos-forbid-overwrite", "").lower() == "true" and record is not None:
+    forbids = headers.get("x-tos-forbid-overwrite", "").lower() == "true" and not bucket.versioning
+    if forbids and record is not None:
         raise TosError("DuplicateObject")
     wanted = [headers.get("x-tos-if-match"), headers.get("if-match") if knows_http else None]
     for etag in wanted:

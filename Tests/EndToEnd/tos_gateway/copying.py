@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+from datetime import datetime
 from urllib.parse import unquote
 
 from . import conditions, hierarchy
-from .backend import Changed
+from .backend import Changed, Source
 from .buckets import Bucket
 from .errors import TosError
 from .objects import Record
-from .reading import Seen, see
+from .reading import Seen, see, version_of
 from .receiving import record_of
 from .service import Service
-from .wire import Request, Response, check_key, list_date, quoted
+from .wire import Request, Response, check_key, decode_query, list_date, quoted
 
 COPY_MAX = 5 << 30
 SOURCE = "x-tos-copy-source"
@@ -22,14 +23,13 @@ SOURCE = "x-tos-copy-source"
 def source_of(service: Service, request: Request) -> Seen:
     """The object that is to be copied, if it is there and as the conditions want it."""
     text = request.headers[SOURCE]
-    path, _, version = text.partition("?")
+    path, _, query = text.partition("?")
     name, _, key = unquote(path, errors="surrogateescape").removeprefix("/").partition("/")
     if not name or not key:
         raise TosError("InvalidArgument", "x-tos-copy-source is not /BUCKET/KEY")
     bucket = service.buckets.get(name)
-    if version not in ("", "versionId=null"):
-        raise TosError("InvalidVersionId")
-    seen = see(service, bucket, key)
+    version = version_of(bucket, dict(decode_query(query)).get("versionId"))
+    seen = see(service, bucket, key, version)
     conditions.check_read(request.headers, seen.target, SOURCE + "-")
     if not seen.target.is_readable:
         raise TosError("InvalidObjectState")
@@ -47,7 +47,7 @@ def copy_object(service: Service, request: Request) -> Response:
         if bucket.is_hierarchical:
             _check_tree(service, bucket, request.key, seen)
         before = service.objects.find(bucket.name, request.key)
-        conditions.check_write(request.headers, before)
+        conditions.check_write(bucket, request.headers, before)
         if bucket.is_hierarchical:
             hierarchy.make_parents(service, bucket, request.key)
         if seen.is_directory:
@@ -56,12 +56,23 @@ def copy_object(service: Service, request: Request) -> Response:
             record = service.objects.get(bucket.name, hierarchy.directory_key(request.key))
         else:
             try:
-                service.backend.copy((seen.bucket, seen.key), seen.target.etag, bucket.name, request.key,
-                                     record.headers, record.meta)
+                service.backend.copy(behind(seen), bucket.name, request.key, record.headers, record.meta)
             except Changed as failure:
                 raise TosError("PreconditionFailed", "the source changed") from failure
             service.objects.written(bucket.name, request.key, record)
-    return Response.of_json({"ETag": quoted(record.etag), "LastModified": list_date(record.last_modified)})
+    return copied(seen, record.etag, record.last_modified, record.version)
+
+
+def behind(seen: Seen) -> Source:
+    """The source as the server behind knows it."""
+    return Source(seen.bucket, seen.key, seen.target.etag, seen.target.version)
+
+
+def copied(seen: Seen, etag: str, modified: datetime, version: str | None) -> Response:
+    """The answer to a copy, of an object or of a part."""
+    versions = {"x-tos-copy-source-version-id": seen.target.version, "x-tos-version-id": version}
+    return Response.of_json({"ETag": quoted(etag), "LastModified": list_date(modified)},
+                            {name: value for name, value in versions.items() if value is not None})
 
 
 def _copied(request: Request, seen: Seen) -> Record:

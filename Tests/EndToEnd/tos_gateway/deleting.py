@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
 from . import hierarchy, moving
 from .buckets import Bucket
 from .errors import TosError
-from .reading import check_version
+from .reading import version_of
 from .service import Service
 from .wire import Request, Response, check_key
 
@@ -17,11 +18,13 @@ OBJECTS_MAX = 1000
 
 def delete_object(service: Service, request: Request) -> Response:
     bucket = service.buckets.get(request.bucket)
-    check_version(bucket, request)
     check_key(request.key)
+    version = version_of(bucket, request.query.get("versionId"))
     with service.changing((bucket, request.key)):
-        trashed = _delete(service, bucket, request.key, request)
-    return Response(204, {"x-tos-trash-path": trashed} if trashed else {})
+        gone = _delete(service, bucket, request.key, request, version)
+    fields = {"x-tos-trash-path": gone.trash_path, "x-tos-version-id": gone.version,
+              "x-tos-delete-marker": "true" if gone.is_marker else None}
+    return Response(204, {name: value for name, value in fields.items() if value is not None})
 
 
 def delete_multi_objects(service: Service, request: Request) -> Response:
@@ -29,20 +32,24 @@ def delete_multi_objects(service: Service, request: Request) -> Response:
     bucket = service.buckets.get(request.bucket)
     wanted = request.json(needs_digest=True)
     try:
-        keys = [one["Key"] for one in wanted["Objects"]]
+        objects = [(one["Key"], one.get("VersionId")) for one in wanted["Objects"]]
         is_quiet = bool(wanted.get("Quiet", False))
     except (KeyError, TypeError, AttributeError) as failure:
         raise TosError("MalformedBody") from failure
-    if not 0 < len(keys) <= OBJECTS_MAX or not all(isinstance(key, str) and key for key in keys):
+    if not 0 < len(objects) <= OBJECTS_MAX or not all(isinstance(key, str) and key for key, _ in objects):
         raise TosError("MalformedBody", "there are no keys, or more than %d" % OBJECTS_MAX)
     deleted: list[dict[str, Any]] = []
     errors: list[dict[str, Any]] = []
-    for key in keys:
+    for key, version in objects:
         try:
             check_key(key)
+            version = version_of(bucket, version)
             with service.changing((bucket, key)):
-                trashed = _delete(service, bucket, key, request)
-            deleted.append({"Key": key, **({"TrashPath": trashed} if trashed else {})})
+                gone = _delete(service, bucket, key, request, version)
+            fields = {"Key": key, "VersionId": version, "TrashPath": gone.trash_path,
+                      "DeleteMarker": gone.is_marker or None,
+                      "DeleteMarkerVersionId": gone.version if gone.is_marker else None}
+            deleted.append({name: value for name, value in fields.items() if value is not None})
         except TosError as failure:
             errors.append({"Key": key, "Code": failure.code, "Message": failure.message})
     answer: dict[str, Any] = {} if is_quiet else {"Deleted": deleted}
@@ -50,14 +57,27 @@ def delete_multi_objects(service: Service, request: Request) -> Response:
     return Response.of_json({**answer, **({"Error": errors} if errors else {})})
 
 
-def _delete(service: Service, bucket: Bucket, key: str, request: Request) -> str | None:
-    """Deletes what lies at a key, if anything does; gives where it lies now, if it went to the trash."""
+@dataclass
+class Gone:
+    """What became of a deleted object."""
+
+    # Where it lies now, if it went to the trash.
+    trash_path: str | None = None
+    # Of a bucket with versions: the one that is gone, or the one that marks the object as deleted.
+    version: str | None = None
+    is_marker: bool = False
+
+
+def _delete(service: Service, bucket: Bucket, key: str, request: Request, version: str | None) -> Gone:
+    """Deletes what lies at a key, if anything does."""
     if not bucket.is_hierarchical:
-        _drop(service, bucket, key)
-        return None
+        gone_version, is_marker = service.backend.delete(bucket.name, key, version)
+        if version is None:
+            service.objects.forget(bucket.name, key)
+        return Gone(None, gone_version if bucket.versioning else None, is_marker)
     found, is_directory = hierarchy.find(service, bucket, key)
     if found is None:
-        return None
+        return Gone()
     # Only a bucket with a trash takes directories away that are not empty.
     takes_all = bucket.trash and request.query.get("recursive") == "true"
     if is_directory and not takes_all and not hierarchy.is_empty(service, bucket, key):
@@ -68,17 +88,13 @@ def _delete(service: Service, bucket: Bucket, key: str, request: Request) -> str
         to = bucket.trash + datetime.now(timezone.utc).strftime("%Y%m%d%H%M%S") + "/" + name
         hierarchy.make_parents(service, bucket, to)
         moving.move(service, bucket, name, to, is_directory=is_directory)
-        return to
+        return Gone(to)
+    below = [name]
     if is_directory:
-        # The innermost first, so that a directory is never without the one it lies in.
+        # The innermost first, so that nothing is ever without the directory it lies in.
         below = [one.key for one in service.backend.everything(bucket.name, name + "/")]
-        for one in sorted(below, key=len, reverse=True):
-            _drop(service, bucket, one)
-    else:
-        _drop(service, bucket, name)
-    return None
-
-
-def _drop(service: Service, bucket: Bucket, key: str) -> None:
-    service.backend.delete(bucket.name, key)
-    service.objects.forget(bucket.name, key)
+        below.sort(key=len, reverse=True)
+    for one in below:
+        service.backend.delete(bucket.name, one)
+        service.objects.forget(bucket.name, one)
+    return Gone()

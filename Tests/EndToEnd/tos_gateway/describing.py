@@ -11,7 +11,7 @@ from .buckets import Bucket
 from .errors import TosError
 from .listing import OWNER
 from .objects import ARCHIVED, Record, Restoration, now
-from .reading import check_version
+from .reading import version_of
 from .receiving import ACLS, check_tags, description, record_of
 from .service import Service
 from .wire import Request, Response, check_key, http_date, quoted
@@ -20,14 +20,14 @@ from .wire import Request, Response, check_key, http_date, quoted
 def _object(service: Service, request: Request) -> tuple[Bucket, Record]:
     """The object that is named, and not one that it leads to."""
     bucket = service.buckets.get(request.bucket)
-    check_version(bucket, request)
+    version = version_of(bucket, request.query.get("versionId"))
     check_key(request.key)
     if bucket.is_hierarchical:
         found, is_directory = hierarchy.find(service, bucket, request.key)
         if found is None or is_directory:
             raise TosError("NoSuchKey")
         return bucket, found
-    return bucket, service.objects.get(bucket.name, request.key)
+    return bucket, service.objects.get(bucket.name, request.key, version)
 
 
 def set_object_meta(service: Service, request: Request) -> Response:
@@ -131,7 +131,7 @@ def put_symlink(service: Service, request: Request) -> Response:
     record.type, record.crc64 = "Symlink", 0
     record.target = request.headers.get("x-tos-symlink-bucket") or bucket.name, target
     with service.changing((bucket, request.key)):
-        conditions.check_write(request.headers, service.objects.find(bucket.name, request.key))
+        conditions.check_write(bucket, request.headers, service.objects.find(bucket.name, request.key))
         service.backend.write(bucket.name, request.key, b"", record.headers, record.meta)
         service.objects.written(bucket.name, request.key, record)
     return Response()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from . import conditions, hierarchy
+from .backend import Source
 from .buckets import Bucket
 from .errors import TosError
 from .objects import Record, now
@@ -38,7 +39,7 @@ def _rename_flat(service: Service, bucket: Bucket, request: Request, to: str, ke
         raise TosError("MethodNotAllowed", "the object is older than renaming in this bucket")
     if not record.is_readable:
         raise TosError("InvalidObjectState")
-    conditions.check_write(request.headers, service.objects.find(bucket.name, to))
+    conditions.check_write(bucket, request.headers, service.objects.find(bucket.name, to))
     move(service, bucket, request.key, to, is_directory=False, keeps_time=keeps_time)
 
 
@@ -57,7 +58,7 @@ def _rename_in_tree(service: Service, bucket: Bucket, request: Request, to: str,
         raise TosError("InvalidSourceOrDestinationResourceType", ec=hierarchy.DIRECTORY_AND_FILE)
     if target_directory is not None:
         raise TosError("DuplicateObject", "a directory has the new name", ec=hierarchy.TARGET_IS_THERE)
-    conditions.check_write(request.headers, target_file)
+    conditions.check_write(bucket, request.headers, target_file)
     if request.flag("x-tos-recursive-mkdir"):
         hierarchy.make_parents(service, bucket, new_name)
     else:
@@ -87,7 +88,7 @@ def _move_one(service: Service, bucket: Bucket, key: str, to: str, keeps_time: b
         # SeaweedFS doesn't copy what stands for a directory. It goes when all that was in it has gone.
         service.backend.write(bucket.name, to, b"", record.headers, record.meta)
     else:
-        service.backend.copy((bucket.name, key), record.etag, bucket.name, to, record.headers, record.meta)
+        service.backend.copy(Source(bucket.name, key, record.etag, None), bucket.name, to, record.headers, record.meta)
         service.backend.delete(bucket.name, key)
     service.objects.written(bucket.name, to, moved)
     service.objects.forget(bucket.name, key)

@@ -8,11 +8,11 @@ from typing import Any
 from . import conditions, crc64, hierarchy
 from .backend import Changed
 from .buckets import Bucket
-from .copying import SOURCE, source_of
+from .copying import SOURCE, behind, copied, source_of
 from .errors import TosError
 from .listing import OWNER
 from .objects import now
-from .receiving import receive, record_of
+from .receiving import receive, record_of, written_headers
 from .service import Service
 from .uploads import Part, Upload
 from .wire import Request, Response, bare, check_key, form_encode, list_date, quoted
@@ -29,8 +29,8 @@ def create_multipart_upload(service: Service, request: Request) -> Response:
     if bucket.is_hierarchical and request.key.endswith("/"):
         raise TosError("ContentLengthMustBeZero")
     record = record_of(request)
-    behind = service.backend.create_upload(bucket.name, request.key, record.headers, record.meta)
-    upload = Upload(bucket.name, request.key, behind, record)
+    id_behind = service.backend.create_upload(bucket.name, request.key, record.headers, record.meta)
+    upload = Upload(bucket.name, request.key, id_behind, record)
     service.uploads.add(upload)
     answer = {"Bucket": bucket.name, "Key": request.key, "UploadId": upload.id}
     if request.query.get("encoding-type") == "url":
@@ -69,16 +69,16 @@ def upload_part_copy(service: Service, request: Request) -> Response:
         first, size = conditions.exact_span(request.headers[SOURCE + "-range"], size)
     if size == 0:
         raise TosError("InvalidArgument", "there is nothing to copy")
-    source = seen.bucket, seen.key
     try:
-        etag = service.backend.copy_part(source, seen.target.etag, first, size, upload.bucket, upload.key,
-                                         upload.behind, number)
-        crc = crc64.of_pieces(service.backend.read(*source, seen.target.etag, first, size))
+        etag = service.backend.copy_part(behind(seen), first, size, upload.bucket, upload.key, upload.behind,
+                                         number)
+        crc = crc64.of_pieces(service.backend.read(seen.bucket, seen.key, seen.target.etag, first, size,
+                                                   seen.target.version))
     except Changed as failure:
         raise TosError("PreconditionFailed", "the source changed") from failure
     part = Part(number, etag, size, crc, now())
     service.uploads.put_part(upload, part)
-    return Response.of_json({"ETag": quoted(etag), "LastModified": list_date(part.modified)})
+    return copied(seen, etag, part.modified, None)
 
 
 def complete_multipart_upload(service: Service, request: Request) -> Response:
@@ -92,7 +92,8 @@ def complete_multipart_upload(service: Service, request: Request) -> Response:
         _upload(service, request)
         if bucket.is_hierarchical:
             hierarchy.check_file(service, bucket, request.key, 1)
-        conditions.check_write(request.headers, service.objects.find(bucket.name, request.key), knows_http=True)
+        conditions.check_write(bucket, request.headers, service.objects.find(bucket.name, request.key),
+                               knows_http=True)
         if bucket.is_hierarchical:
             hierarchy.make_parents(service, bucket, request.key)
         service.backend.complete_upload(bucket.name, request.key, upload.behind,
@@ -108,7 +109,7 @@ def complete_multipart_upload(service: Service, request: Request) -> Response:
         "Location": "http://%s.tos-%s.volces.com/%s" % (bucket.name, service.region, request.key)}
     if takes_all:
         answer["CompletedParts"] = [{"PartNumber": part.number, "ETag": quoted(part.etag)} for part in parts]
-    return Response.of_json(answer, {"x-tos-hash-crc64ecma": str(record.crc64)})
+    return Response.of_json(answer, written_headers(record))
 
 
 def _all_parts(request: Request, upload: Upload) -> list[Part]:

@@ -55,6 +55,8 @@ class Record:
     crc64: int | None = None
     storage_class: str = "STANDARD"
     acl: str = "default"
+    # Of a bucket with versions.
+    version: str | None = None
     # Appendable or Symlink.
     type: str = "Normal"
     # Of a symlink: bucket and key.
@@ -80,6 +82,7 @@ class Record:
         """Whether this is about the object that the server has."""
         # Some answers of servers have milliseconds, others don't.
         return (self.etag == found.etag and self.size == found.size
+                and (found.version is None or self.version == found.version)
                 and int(self.modified.timestamp()) == int(found.modified.timestamp()))
 
 
@@ -91,15 +94,16 @@ class Objects:
         self._records: dict[tuple[str, str], Record] = {}
         self._lock = threading.Lock()
 
-    def get(self, bucket: str, key: str) -> Record:
-        """The object at a key; raises NoSuchKey."""
-        found = self.backend.head(bucket, key)
+    def get(self, bucket: str, key: str, version: str | None = None) -> Record:
+        """The object at a key, or one of its versions; raises NoSuchKey."""
+        found = self.backend.head(bucket, key, version)
         record = self.known(bucket, found)
         if record is None:
-            record = Record(found.etag, found.size, found.modified, found.headers, found.meta)
+            record = Record(found.etag, found.size, found.modified, found.headers, found.meta, version=found.version)
             record.created = found.modified.timestamp()
-            with self._lock:
-                self._records[bucket, key] = record
+            if version is None:
+                with self._lock:
+                    self._records[bucket, key] = record
         return record
 
     def find(self, bucket: str, key: str) -> Record | None:
@@ -121,6 +125,7 @@ class Objects:
         """Notes what a client wrote, after the server has it."""
         found = self.backend.head(bucket, key)
         record.etag, record.size, record.modified = found.etag, found.size, found.modified
+        record.version = found.version
         record.created = time.time()
         with self._lock:
             self._records[bucket, key] = record
@@ -133,7 +138,8 @@ class Objects:
     def checksum(self, bucket: str, key: str, record: Record) -> int:
         """The CRC-64 of an object; reads it if an S3 client wrote it."""
         if record.crc64 is None:
-            record.crc64 = crc64.of_pieces(self.backend.read(bucket, key, record.etag, 0, record.size))
+            record.crc64 = crc64.of_pieces(
+                self.backend.read(bucket, key, record.etag, 0, record.size, record.version))
         return record.crc64
 
 

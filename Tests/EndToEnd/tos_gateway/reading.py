@@ -33,7 +33,7 @@ class Seen:
     is_directory: bool = False
 
 
-def see(service: Service, bucket: Bucket, key: str) -> Seen:
+def see(service: Service, bucket: Bucket, key: str, version: str | None = None) -> Seen:
     """Looks an object up and follows it if it is a link; raises NoSuchKey."""
     check_key(key)
     if bucket.is_hierarchical:
@@ -41,7 +41,7 @@ def see(service: Service, bucket: Bucket, key: str) -> Seen:
         if found is None:
             raise TosError("NoSuchKey")
         return Seen(found, bucket.name, key, found, is_directory)
-    record = target = service.objects.get(bucket.name, key)
+    record = target = service.objects.get(bucket.name, key, version)
     place = bucket.name, key
     for _ in range(LINKS_MAX):
         if target.target is None:
@@ -51,11 +51,13 @@ def see(service: Service, bucket: Bucket, key: str) -> Seen:
     raise TosError("InvalidArgument", "the symlink leads to too many others")
 
 
-def check_version(bucket: Bucket, request: Request) -> None:
-    """Raises if a version is asked for: no bucket of the gateway has versions."""
-    version = request.query.get("versionId")
-    if version is not None and (bucket.is_hierarchical or version != "null"):
+def version_of(bucket: Bucket, version: str | None) -> str | None:
+    """The version that is asked for; raises if the bucket has none."""
+    if version is None or (version == "null" and not bucket.versioning and not bucket.is_hierarchical):
+        return None
+    if not bucket.versioning:
         raise TosError("InvalidVersionId")
+    return version
 
 
 def described(service: Service, seen: Seen) -> dict[str, str]:
@@ -81,6 +83,8 @@ def described(service: Service, seen: Seen) -> dict[str, str]:
         headers["x-tos-hash-crc64ecma"] = str(service.objects.checksum(seen.bucket, seen.key, target))
     if record.time_set is not None:
         headers["x-tos-last-modified-ns"] = str(record.time_set.microsecond * 1000)
+    if record.version is not None:
+        headers["x-tos-version-id"] = record.version
     if record.type != "Normal":
         headers["x-tos-object-type"] = record.type
     if record.target is not None:
@@ -104,8 +108,7 @@ def _restoration(record: Record) -> dict[str, str]:
 
 def head_object(service: Service, request: Request) -> Response:
     bucket = service.buckets.get(request.bucket)
-    check_version(bucket, request)
-    seen = see(service, bucket, request.key)
+    seen = see(service, bucket, request.key, version_of(bucket, request.query.get("versionId")))
     conditions.check_read(request.headers, seen.target)
     # A link has a length of its own: that of the name it leads to.
     length = seen.record.size if seen.record.target is None else len(seen.record.target[1].encode())
@@ -114,7 +117,6 @@ def head_object(service: Service, request: Request) -> Response:
 
 def get_object(service: Service, request: Request) -> Response:
     bucket = service.buckets.get(request.bucket)
-    check_version(bucket, request)
     for attempt in itertools.count(1):
         try:
             return _read(service, bucket, request)
@@ -125,14 +127,14 @@ def get_object(service: Service, request: Request) -> Response:
 
 
 def _read(service: Service, bucket: Bucket, request: Request) -> Response:
-    seen = see(service, bucket, request.key)
+    seen = see(service, bucket, request.key, version_of(bucket, request.query.get("versionId")))
     target = seen.target
     conditions.check_read(request.headers, target)
     if not target.is_readable:
         raise TosError("InvalidObjectState")
     span = conditions.span(request.headers.get("range"), target.size)
     first, size = span or (0, target.size)
-    pieces = service.backend.read(seen.bucket, seen.key, target.etag, first, size)
+    pieces = service.backend.read(seen.bucket, seen.key, target.etag, first, size, target.version)
     headers = described(service, seen)
     for name in OVERRIDES:
         if request.query.get("response-" + name):

@@ -14,7 +14,7 @@ from . import crc64
 from .errors import TosError
 from .objects import ARCHIVED, Record, now
 from .signature import UNSIGNED
-from .wire import CHUNK, Request, check_digest
+from .wire import CHUNK, Request, check_digest, quoted
 
 # Larger bodies wait in a file.
 MEMORY_MAX = 16 << 20
@@ -92,3 +92,9 @@ def check_tags(tags: list[tuple[str, str]]) -> list[tuple[str, str]]:
     if len(tags) > 10 or len({name for name, _ in tags}) != len(tags):
         raise TosError("InvalidArgument", "an object has at most ten tags, each once")
     return tags
+
+
+def written_headers(record: Record) -> dict[str, str]:
+    """What the answer to a write tells of the object that it made."""
+    version = {} if record.version is None else {"x-tos-version-id": record.version}
+    return {"etag": quoted(record.etag), "x-tos-hash-crc64ecma": str(record.crc64), **version}

@@ -34,6 +34,8 @@ BUCKET: Routes = [
     ("PUT", "rename", Operation("PutBucketRename", bucketing.put_bucket_rename)),
     ("GET", "rename", Operation("GetBucketRename", bucketing.get_bucket_rename)),
     ("DELETE", "rename", Operation("DeleteBucketRename", bucketing.delete_bucket_rename)),
+    ("PUT", "versioning", Operation("PutBucketVersioning", bucketing.put_bucket_versioning)),
+    ("GET", "versioning", Operation("GetBucketVersioning", bucketing.get_bucket_versioning)),
     ("PUT", "trash", Operation("PutBucketTrash", bucketing.put_bucket_trash)),
     ("GET", "trash", Operation("GetBucketTrash", bucketing.get_bucket_trash)),
     ("GET", "location", Operation("GetBucketLocation", bucketing.get_bucket_location)),

@@ -8,9 +8,9 @@ from . import conditions, crc64, hierarchy
 from .buckets import Bucket
 from .errors import TosError
 from .objects import Record
-from .receiving import MEMORY_MAX, Received, receive, record_of
+from .receiving import MEMORY_MAX, Received, receive, record_of, written_headers
 from .service import Service
-from .wire import Request, Response, check_key, quoted
+from .wire import Request, Response, check_key
 
 
 def put_object(service: Service, request: Request) -> Response:
@@ -23,13 +23,13 @@ def put_object(service: Service, request: Request) -> Response:
         before = None
         if bucket.is_hierarchical or conditions.are_any(request.headers):
             before = service.objects.find(bucket.name, request.key)
-        conditions.check_write(request.headers, before, knows_http=True)
+        conditions.check_write(bucket, request.headers, before, knows_http=True)
         if bucket.is_hierarchical:
             hierarchy.make_parents(service, bucket, request.key)
             if request.key.endswith("/") and before is not None:
-                return _written(before)
+                return Response(200, written_headers(before))
         store(service, bucket, request.key, body, record)
-    return _written(record)
+    return Response(200, written_headers(record))
 
 
 def store(service: Service, bucket: Bucket, key: str, body: Received, record: Record) -> None:
@@ -37,10 +37,6 @@ def store(service: Service, bucket: Bucket, key: str, body: Received, record: Re
     record.crc64 = body.crc64
     service.backend.write(bucket.name, key, body.file, record.headers, record.meta)
     service.objects.written(bucket.name, key, record)
-
-
-def _written(record: Record) -> Response:
-    return Response(200, {"etag": quoted(record.etag), "x-tos-hash-crc64ecma": str(record.crc64)})
 
 
 def append_object(service: Service, request: Request) -> Response:
@@ -51,7 +47,7 @@ def append_object(service: Service, request: Request) -> Response:
     check_key(request.key)
     with receive(request) as body, service.changing((bucket, request.key)):
         before = service.objects.find(bucket.name, request.key)
-        conditions.check_write(request.headers, before)
+        conditions.check_write(bucket, request.headers, before)
         if body.size == 0:
             raise TosError("InvalidArgument", "there is nothing to append")
         if before is None:
@@ -71,7 +67,7 @@ def modify_object(service: Service, request: Request) -> Response:
     check_key(request.key)
     with receive(request) as body, service.changing((bucket, request.key)):
         before = service.objects.get(bucket.name, request.key)
-        conditions.check_write(request.headers, before)
+        conditions.check_write(bucket, request.headers, before)
         size = _extend(service, bucket, request, body, before)
     return _extended(before, "x-tos-next-modify-offset", size)
 
@@ -97,5 +93,4 @@ def _extend(service: Service, bucket: Bucket, request: Request, body: Received, 
 
 
 def _extended(record: Record, header: str, size: int) -> Response:
-    return Response(200, {header: str(size), "etag": quoted(record.etag),
-                          "x-tos-hash-crc64ecma": str(record.crc64)})
+    return Response(200, {header: str(size), **written_headers(record)})
