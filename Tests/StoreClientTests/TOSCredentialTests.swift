@@ -53,6 +53,8 @@ import Testing
     let found = await find(all).keys
     #expect(found?.accessKey == "AKONE")
     #expect(found?.sessionToken == nil)
+    let origin = try? await CredentialBench().tosChain(all).origin(by: .distantFuture)
+    #expect(origin?.place == "the environment (TOS_ACCESS_KEY, TOS_SECRET_KEY)")
     #expect(
       await find(["TOS_ACCESS_KEY": "AKONE", "TOS_SECRET_ACCESS_KEY": "x"]).failure
         == "the environment has TOS_ACCESS_KEY but not TOS_SECRET_KEY"
