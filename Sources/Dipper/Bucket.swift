@@ -13,7 +13,9 @@ public struct BucketOptions: Hashable, Sendable {
   public var region: String?
   /// True for `ENDPOINT/BUCKET/KEY`; nil means for IP addresses and localhost.
   public var usesPathStyle: Bool?
-  /// The profile of the shared configuration files.
+  /// True if the endpoint is a domain of the bucket's own, so that its name stands nowhere else.
+  public var usesOwnDomain = false
+  /// The profile of the shared configuration files, or at TOS of the vendor's tools.
   public var profile: String?
   /// True to send unsigned requests.
   public var isAnonymous = false
@@ -54,8 +56,7 @@ public final class Bucket: Sendable {
 
   /// Finds out how to reach a bucket; nothing is sent yet.
   ///
-  /// - Throws: `DipperError` of kind `invalid` if an option or the configuration can't be used, and
-  ///   `unsupported` for a store that isn't built yet.
+  /// - Throws: `DipperError` of kind `invalid` if an option or the configuration can't be used.
   public static func open(
     _ url: BucketURL,
     options: BucketOptions = BucketOptions()
@@ -81,34 +82,43 @@ public final class Bucket: Sendable {
     case .file:
       let store = LocalStore(directory: url.bucket, metrics: metrics)
       return Bucket(url, store: store, location: store.name, metrics: metrics, log: log)
-    case .tos:
-      throw DipperError(
-        .unsupported,
-        "tos:// is not built yet; TOS also answers S3 requests: use s3://\(url.bucket) with the "
-          + "--endpoint of its S3 service"
-      )
     case .s3:
-      var stated = StoreOptions()
-      stated.endpoint = options.endpoint
-      stated.region = options.region
-      stated.usesPathStyle = options.usesPathStyle
-      stated.profile = options.profile
-      stated.isAnonymous = options.isAnonymous
-      do throws(StoreError) {
-        let store = try await RemoteStore.system(
-          bucket: url.bucket,
-          options: stated,
-          environment: environment,
-          userAgent: "dipper/\(Release.version)",
-          connectionCountMax: options.requestCountMax,
-          rateMax: options.rateMax,
-          metrics: metrics,
-          log: log
-        )
-        return Bucket(url, store: store, location: store.location, metrics: metrics, log: log)
-      } catch {
-        throw DipperError(error.kind == .invalidRequest ? .invalid : .failed, error.message)
-      }
+      return try await remote(url, .s3, options, environment, metrics, log)
+    case .tos:
+      return try await remote(url, .tos, options, environment, metrics, log)
+    }
+  }
+
+  private static func remote(
+    _ url: BucketURL,
+    _ dialect: StoreDialect,
+    _ options: BucketOptions,
+    _ environment: [String: String],
+    _ metrics: Metrics,
+    _ log: Log
+  ) async throws(DipperError) -> Bucket {
+    var stated = StoreOptions()
+    stated.endpoint = options.endpoint
+    stated.region = options.region
+    stated.usesPathStyle = options.usesPathStyle
+    stated.usesOwnDomain = options.usesOwnDomain
+    stated.profile = options.profile
+    stated.isAnonymous = options.isAnonymous
+    do throws(StoreError) {
+      let store = try await RemoteStore.system(
+        bucket: url.bucket,
+        dialect: dialect,
+        options: stated,
+        environment: environment,
+        userAgent: "dipper/\(Release.version)",
+        connectionCountMax: options.requestCountMax,
+        rateMax: options.rateMax,
+        metrics: metrics,
+        log: log
+      )
+      return Bucket(url, store: store, location: store.location, metrics: metrics, log: log)
+    } catch {
+      throw DipperError(error.kind == .invalidRequest ? .invalid : .failed, error.message)
     }
   }
 }

@@ -35,7 +35,7 @@ extension RemoteStore {
   /// store.
   package func credentialOrigin(
     by deadline: Instant
-  ) async throws(ConfigurationError) -> (place: String, accessKey: String?, expiry: Timestamp?) {
+  ) async throws(ConfigurationError) -> CredentialOrigin {
     try await credentials.origin(by: deadline)
   }
 

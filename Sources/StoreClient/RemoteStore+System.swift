@@ -9,6 +9,7 @@ extension RemoteStore {
   ///
   /// - Parameters:
   ///   - bucket: the bucket's name.
+  ///   - dialect: the protocol that is spoken.
   ///   - options: what the command line says.
   ///   - environment: this process's variables.
   ///   - userAgent: what the client calls itself.
@@ -20,6 +21,7 @@ extension RemoteStore {
   /// - Throws: `.invalidRequest` with a sentence, if something in them can't be used.
   package static func system(
     bucket: String,
+    dialect: StoreDialect,
     options: StoreOptions,
     environment: [String: String],
     userAgent: String,
@@ -46,6 +48,7 @@ extension RemoteStore {
     }
     return try await configured(
       bucket: bucket,
+      dialect: dialect,
       options: options,
       environment: environment,
       surroundings: Surroundings(client: client, metrics: metrics, log: log)
@@ -56,6 +59,11 @@ extension RemoteStore {
   /// other bucket.
   package var location: String {
     let endpoint = session.withLock { $0.endpoint }
+    if dialect == .tos {
+      // The same bucket, whether it is asked from inside its cloud or from outside.
+      let host = TOSHost(endpoint.host)
+      return "\(name) at \(host?.publicHost(in: host?.region ?? "").description ?? "\(endpoint)")"
+    }
     // Bucket names of AWS are unique in a partition, whichever region's endpoint is asked.
     for domain in [".amazonaws.com", ".amazonaws.com.cn"] where endpoint.host.hasSuffix(domain) {
       return "\(name) at \(domain.dropFirst())"

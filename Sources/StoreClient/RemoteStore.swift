@@ -54,6 +54,8 @@ package final class RemoteStore: ObjectStore {
   let surroundings: Surroundings
   let policy: RetryPolicy
   let session: Lock<StoreSession>
+  /// The protocol that is spoken.
+  let dialect: StoreDialect
 
   package let name: String
 
@@ -77,7 +79,8 @@ package final class RemoteStore: ObjectStore {
       )
     }
     self.bucket = bucket
-    name = "s3://\(bucket)"
+    dialect = settings.dialect
+    name = "\(settings.dialect)://\(bucket)"
     self.credentials = credentials
     self.surroundings = surroundings
     self.policy = policy

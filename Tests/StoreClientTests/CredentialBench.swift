@@ -18,11 +18,12 @@ struct CredentialBench {
 
   init(
     files: [String: String] = [:],
+    areOpenToOthers: Bool = false,
     programs: ScriptedPrograms = ScriptedPrograms([]),
     script: @escaping ScriptedClient.Script = { _, _ in .failure(.unreachable) }
   ) {
     client = ScriptedClient(time: time, script: script)
-    self.files = MemoryFiles(files)
+    self.files = MemoryFiles(files, areOpenToOthers: areOpenToOthers)
     self.programs = programs
   }
 
@@ -65,14 +66,48 @@ struct CredentialBench {
     )
   }
 
+  /// The chain of an environment for TOS.
+  func tosChain(
+    _ environment: [String: String],
+    options: StoreOptions = StoreOptions()
+  ) -> CredentialChain {
+    CredentialChain(
+      options: options,
+      environment: environment,
+      files: TOSConfigurationFiles(
+        environment: environment,
+        profile: options.profile,
+        reader: files
+      ),
+      services: services,
+      surroundings: CredentialChain.Surroundings(
+        time: time,
+        sleep: { [time] in await time.sleep(until: $0) },
+        random: { 0 },
+        log: Log(level: .error)
+      )
+    )
+  }
+
   /// Looks once, at most for a minute; what is thrown as text.
   func find(
     _ environment: [String: String],
     options: StoreOptions = StoreOptions()
   ) async -> (keys: Credentials?, failure: String) {
+    await find(in: chain(environment, options: options))
+  }
+
+  /// Looks once for TOS, at most for a minute; what is thrown as text.
+  func findTOS(
+    _ environment: [String: String],
+    options: StoreOptions = StoreOptions()
+  ) async -> (keys: Credentials?, failure: String) {
+    await find(in: tosChain(environment, options: options))
+  }
+
+  private func find(in chain: CredentialChain) async -> (keys: Credentials?, failure: String) {
     do throws(ConfigurationError) {
-      let found = try await chain(environment, options: options)
-        .identity(by: time.now + .seconds(60))
+      let found = try await chain.identity(by: time.now + .seconds(60))
       return (found.credentials, "")
     } catch {
       return (nil, error.description)

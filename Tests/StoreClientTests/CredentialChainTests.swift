@@ -26,13 +26,14 @@ import Testing
     var remedy: String { "wait" }
     var lookCount: Int { looks.withLock { $0 } }
 
-    func identity(by deadline: Instant) async throws(ConfigurationError) -> Identity? {
+    func look(by deadline: Instant) async throws(ConfigurationError) -> CredentialFinding {
       let index = looks.withLock { count in
         count += 1
         return count - 1
       }
       await gate.wait()
-      return try results.withLock { $0[min(index, $0.count - 1)] }.get()
+      let identity = try results.withLock { $0[min(index, $0.count - 1)] }.get()
+      return identity.map { .found($0) } ?? .nothing
     }
   }
 
@@ -83,10 +84,10 @@ import Testing
       var place: String { "an empty place" }
       var remedy: String { "none" }
 
-      func identity(by deadline: Instant) async throws(ConfigurationError) -> Identity? {
+      func look(by deadline: Instant) async throws(ConfigurationError) -> CredentialFinding {
         deadlines.withLock { $0.append(deadline) }
         time.advance(by: .seconds(30))
-        return nil
+        return .nothing
       }
     }
     let time = ManualTime()

@@ -189,7 +189,7 @@ import Testing
     dump(keys, to: &text)
     dump(profile, to: &text)
     dump(FixedCredentials(try #require(keys.credentials)), to: &text)
-    dump(EnvironmentCredentials(Self.environment), to: &text)
+    dump(EnvironmentCredentials(Self.environment, spellings: .aws), to: &text)
     #expect(!text.contains(Self.secret))
     #expect(!text.contains("TOKEN"))
   }

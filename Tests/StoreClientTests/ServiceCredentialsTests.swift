@@ -79,7 +79,7 @@ import Testing
       #expect(bench.client.requests.first?.url == "http://127.0.0.1:7/sts/")
     }
     #expect(
-      WebIdentityCredentials.endpoint([:], region: "cn-north-1")
+      TokenExchange.aws([:], region: "cn-north-1").endpoint
         == "https://sts.cn-north-1.amazonaws.com.cn"
     )
   }

@@ -33,6 +33,13 @@ import Testing
     #expect(host.target(of: request, bucket: "b1x").authority == "b1x.127.0.0.1:9")
   }
 
+  @Test func aDomainOfTheBucketsOwnHasItsNameNowhere() throws {
+    let own = try Endpoint("https://data.example.org", addressing: .ownDomain)
+    let request = try S3Requests.headObject(ObjectKey("a/b"))
+    #expect(own.target(of: request, bucket: "bucket").url == "https://data.example.org/a/b")
+    #expect(own.target(of: request, bucket: "My_Bucket").authority == "data.example.org")
+  }
+
   @Test func aBucketThatIsNoHostNameGoesIntoThePath() throws {
     #expect(
       try url("https://s3.example.org", bucket: "my.bucket", key: "k")

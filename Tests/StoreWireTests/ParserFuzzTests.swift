@@ -24,6 +24,9 @@ import Testing
       + "</CopyObjectResult>",
     "<!DOCTYPE a [<!ENTITY x 'y'><!ENTITY z '&x;&x;'>]><a b='&z;'>&z;</a>",
     "[default]\nregion = x # y\n[profile a]\ns3 =\n  k = v\n",
+    "[default]\nregion = \"x\\u0041\" # y\nn = 1_0\n[default.\"ve-tos\"]\nl = [ [1], {a = 'b'},\n]\n"
+      + "t = \"\"\"\na\\\n  b\"\"\"\nd = 2026-11-30T08:30:00Z\n[[x]]\n",
+    "# c\nak=AKLT\nsk = s\n token=a b\nendpoint=tos-cn-beijing.volces.com\n",
   ].map { Array($0.utf8) }
 
   @Test(arguments: 1...4)
@@ -91,7 +94,10 @@ import Testing
     let text = String(decoding: bytes, as: UTF8.self)
     parseErrors(bytes, text: text, request: request)
     _ = try? ProfileFile(parsing: bytes, kind: .config)
+    _ = try? TOMLFile(parsing: bytes)
+    _ = TOSUtilFile(parsing: bytes)
     _ = try? Endpoint(text)
+    _ = TOSHost(text)
     _ = WireDate.http(text)
     _ = WireDate.iso8601(text)
     _ = ContentRange(text)

@@ -127,6 +127,13 @@ package enum StoreOperation: String, Hashable, Sendable, CaseIterable, CustomStr
   case abortMultipartUpload = "AbortMultipartUpload"
   case listParts = "ListParts"
   case listMultipartUploads = "ListMultipartUploads"
+  case getObjectTagging = "GetObjectTagging"
+  case setObjectMeta = "SetObjectMeta"
+  case setObjectTime = "SetObjectTime"
+  case getFileStatus = "GetFileStatus"
+  case restoreObject = "RestoreObject"
+  case putSymlink = "PutSymlink"
+  case getSymlink = "GetSymlink"
 
   package var description: String { rawValue }
 }

@@ -13,11 +13,11 @@ package protocol ObjectStore: AnyObject, Sendable {
 
   /// Returns what the store says of the object at `key`.
   ///
-  /// - Throws: `.notFound` if there is none; `.preconditionFailed` if `ifMatch` names another version.
+  /// - Throws: `.notFound` if there is none; `.preconditionFailed` if a condition doesn't hold.
   func head(
     _ key: ObjectKey,
     versionID: String?,
-    ifMatch: ETag?,
+    conditions: ReadConditions,
     context: RequestContext
   ) async throws(StoreError) -> ObjectMetadata
 
@@ -69,22 +69,22 @@ package protocol ObjectStore: AnyObject, Sendable {
     context: RequestContext
   ) async throws(StoreError) -> String
 
-  /// Stores upload part `partNumber` (1 to 10,000) and returns its tag.
+  /// Stores upload part `partNumber` (1 to 10,000) and returns what the store has then.
   func uploadPart(
     _ upload: UploadReference,
     partNumber: Int,
     body: BodySource,
     context: RequestContext
-  ) async throws(StoreError) -> ETag
+  ) async throws(StoreError) -> UploadedPart
 
-  /// Copies a range of an object into upload part `partNumber` and returns its tag.
+  /// Copies a range of an object into upload part `partNumber` and returns what the store has then.
   func uploadPartCopy(
     _ upload: UploadReference,
     partNumber: Int,
     source: CopySource,
     range: ByteRange,
     context: RequestContext
-  ) async throws(StoreError) -> ETag
+  ) async throws(StoreError) -> UploadedPart
 
   /// Makes the uploaded parts the object at the upload's key.
   func completeMultipartUpload(
@@ -92,7 +92,7 @@ package protocol ObjectStore: AnyObject, Sendable {
     parts: [UploadedPart],
     condition: WriteCondition,
     context: RequestContext
-  ) async throws(StoreError) -> ETag
+  ) async throws(StoreError) -> CompletedUpload
 
   /// Gives an upload up and frees its parts.
   func abortMultipartUpload(
@@ -105,6 +105,95 @@ package protocol ObjectStore: AnyObject, Sendable {
     _ upload: UploadReference,
     context: RequestContext
   ) async throws(StoreError) -> [UploadedPart]
+
+  /// Returns the uploads to keys that start with `prefix` and were neither completed nor given up.
+  func listMultipartUploads(
+    prefix: ObjectKey,
+    context: RequestContext
+  ) async throws(StoreError) -> [UnfinishedUpload]
+
+  /// Removes objects, as many as there are; no error for one that isn't there.
+  ///
+  /// - Returns: why, by key, for those that could not be removed.
+  func delete(
+    _ keys: [ObjectKey],
+    context: RequestContext
+  ) async throws(StoreError) -> [ObjectKey: StoreError]
+
+  /// Returns an object's tags by name.
+  func tags(
+    of key: ObjectKey,
+    versionID: String?,
+    context: RequestContext
+  ) async throws(StoreError) -> [String: String]
+
+  /// Renames an object, or a directory where there are such, in one step on the server.
+  ///
+  /// - Throws: `.unsupported` if the bucket has no such operation; nothing happened then.
+  func rename(
+    _ request: RenameRequest,
+    context: RequestContext
+  ) async throws(StoreError)
+
+  /// Replaces an object's headers and user metadata where it is; what `request` lacks is gone then.
+  ///
+  /// - Throws: `.unsupported` if the store can't.
+  func replaceMetadata(
+    _ request: PutRequest,
+    context: RequestContext
+  ) async throws(StoreError)
+
+  /// Sets an object's modification time.
+  ///
+  /// - Throws: `.unsupported` if the store can't.
+  func setModificationTime(
+    of key: ObjectKey,
+    to time: Timestamp,
+    context: RequestContext
+  ) async throws(StoreError)
+
+  /// Tells by one request whether a key is an object, the beginning of others, or nothing.
+  ///
+  /// - Throws: `.unsupported` if the store can't.
+  func status(
+    of key: ObjectKey,
+    context: RequestContext
+  ) async throws(StoreError) -> KeyStatus
+
+  /// Removes a directory and all below it by one request.
+  ///
+  /// - Throws: `.unsupported` if the store can't.
+  func deleteDirectory(
+    _ key: ObjectKey,
+    context: RequestContext
+  ) async throws(StoreError)
+
+  /// Asks for an archived object to be readable for some days.
+  ///
+  /// - Throws: `.unsupported` if the store has no archive.
+  func restore(
+    _ key: ObjectKey,
+    days: Int,
+    tier: RestoreTier,
+    context: RequestContext
+  ) async throws(StoreError)
+
+  /// Makes an object that stands for another.
+  ///
+  /// - Throws: `.unsupported` if the store has no links.
+  func putLink(
+    _ key: ObjectKey,
+    to target: LinkTarget,
+    context: RequestContext
+  ) async throws(StoreError)
+
+  /// Returns where the link at `key` leads.
+  ///
+  /// - Throws: `.unsupported` if the store has no links.
+  func linkTarget(
+    of key: ObjectKey,
+    context: RequestContext
+  ) async throws(StoreError) -> LinkTarget
 }
 
 /// Takes the bytes of a body, in order, on whatever thread they arrive on.
@@ -132,254 +221,4 @@ package enum BodySource: Sendable {
     case .file(_, let range): range.count
     }
   }
-}
-
-/// What goes along with every request.
-package struct RequestContext: Sendable {
-  /// When the call must have ended, all retries included; a moment of the store's time source.
-  package var deadline: Instant
-  /// How often a failed request may be tried again before the deadline; nil leaves it to the deadline.
-  package var retryCountMax: Int?
-  /// True if a reader waits for it; false for work done ahead.
-  package var isUrgent: Bool
-
-  /// Creates a context.
-  package init(deadline: Instant, retryCountMax: Int? = nil, isUrgent: Bool = true) {
-    self.deadline = deadline
-    self.retryCountMax = retryCountMax
-    self.isUrgent = isUrgent
-  }
-}
-
-/// What to fetch: a range of one version.
-package struct GetRequest: Hashable, Sendable {
-  /// The object's key.
-  package var key: ObjectKey
-  /// The bytes wanted; not empty, and inside the object.
-  package var range: ByteRange
-  /// The version they must belong to; nil asks for whatever is there.
-  package var ifMatch: ETag?
-  /// A particular version's id, in a bucket that keeps versions.
-  package var versionID: String?
-  /// The object's size, to check the answer's total against; nil if unknown.
-  package var objectSize: Int?
-  /// When the version was last modified: what tells it from others if it has no tag.
-  package var lastModified: Timestamp?
-
-  /// Creates a request.
-  package init(
-    key: ObjectKey,
-    range: ByteRange,
-    ifMatch: ETag?,
-    versionID: String? = nil,
-    objectSize: Int? = nil
-  ) {
-    precondition(!range.isEmpty, "an empty range can't be asked for")
-    self.key = key
-    self.range = range
-    self.ifMatch = ifMatch
-    self.versionID = versionID
-    self.objectSize = objectSize
-  }
-
-  /// A request for bytes of `version`.
-  package init(version: ObjectVersion, range: ByteRange) {
-    self.init(
-      key: version.key,
-      range: range,
-      ifMatch: version.etag,
-      versionID: version.versionID,
-      objectSize: version.size
-    )
-    if version.etag == nil { lastModified = version.lastModified }
-  }
-}
-
-/// What came with the bytes.
-package struct GetAnswer: Hashable, Sendable {
-  /// The facts of the answer's head.
-  package var metadata: ObjectMetadata
-  /// How many requests it took beyond the first.
-  package var retryCount: Int
-
-  /// Creates an answer.
-  package init(metadata: ObjectMetadata, retryCount: Int) {
-    self.metadata = metadata
-    self.retryCount = retryCount
-  }
-}
-
-/// Which keys to list.
-package struct ListRequest: Hashable, Sendable {
-  /// Only keys that start with it.
-  package var prefix: ObjectKey
-  /// Groups keys by their first `/` behind the prefix into common prefixes.
-  package var isDelimited: Bool
-  /// Where the previous page ended; nil starts over.
-  package var continuationToken: String?
-  /// Only keys after it; for the first page only.
-  package var startAfter: ObjectKey?
-  /// At most this many keys and prefixes, 1 to 1,000.
-  package var countMax: Int
-
-  /// Creates a request.
-  package init(
-    prefix: ObjectKey,
-    isDelimited: Bool,
-    continuationToken: String? = nil,
-    startAfter: ObjectKey? = nil,
-    countMax: Int = 1000
-  ) {
-    self.prefix = prefix
-    self.isDelimited = isDelimited
-    self.continuationToken = continuationToken
-    self.startAfter = startAfter
-    self.countMax = countMax
-  }
-}
-
-/// One page of a listing: at most 1,000 entries, possibly none although more follow.
-package struct ListPage: Hashable, Sendable {
-  /// The objects, in the store's order (not always byte order).
-  package var objects: [ObjectMetadata]
-  /// The common prefixes, each ending in `/`, in the store's order.
-  package var commonPrefixes: [ObjectKey]
-  /// Asks for the next page; nil on the last.
-  package var nextToken: String?
-
-  /// Creates a page.
-  package init(objects: [ObjectMetadata], commonPrefixes: [ObjectKey], nextToken: String?) {
-    self.objects = objects
-    self.commonPrefixes = commonPrefixes
-    self.nextToken = nextToken
-  }
-}
-
-/// On what condition a write may replace what is there.
-package enum WriteCondition: Hashable, Sendable {
-  /// Whatever is there.
-  case none
-  /// Only if nothing is there.
-  case ifAbsent
-  /// Only if this version is there.
-  case ifMatch(ETag)
-}
-
-/// What to store, and with which facts.
-package struct PutRequest: Hashable, Sendable {
-  /// The object's key.
-  package var key: ObjectKey
-  /// On what condition.
-  package var condition: WriteCondition
-  /// The media type; nil leaves it to the store.
-  package var contentType: String?
-  /// User metadata by lower-case name.
-  package var userMetadata: [String: String]
-  /// The storage class; nil is the store's standard.
-  package var storageClass: String?
-
-  /// Creates a request.
-  package init(
-    key: ObjectKey,
-    condition: WriteCondition = .none,
-    contentType: String? = nil,
-    userMetadata: [String: String] = [:],
-    storageClass: String? = nil
-  ) {
-    self.key = key
-    self.condition = condition
-    self.contentType = contentType
-    self.userMetadata = userMetadata
-    self.storageClass = storageClass
-  }
-}
-
-/// An object to copy from.
-package struct CopySource: Hashable, Sendable {
-  /// Another bucket's name; nil is the store's own.
-  package var bucket: String?
-  /// The object's key.
-  package var key: ObjectKey
-  /// A particular version's id.
-  package var versionID: String?
-  /// The version that it must be.
-  package var ifMatch: ETag?
-
-  /// Creates a source.
-  package init(
-    bucket: String? = nil,
-    key: ObjectKey,
-    versionID: String? = nil,
-    ifMatch: ETag? = nil
-  ) {
-    self.bucket = bucket
-    self.key = key
-    self.versionID = versionID
-    self.ifMatch = ifMatch
-  }
-}
-
-/// What to copy where.
-package struct CopyRequest: Hashable, Sendable {
-  /// Where the bytes come from.
-  package var source: CopySource
-  /// The new object and, if `replacesMetadata`, its facts.
-  package var target: PutRequest
-  /// True to give the copy the target's facts instead of the source's.
-  package var replacesMetadata: Bool
-
-  /// Creates a request.
-  package init(source: CopySource, target: PutRequest, replacesMetadata: Bool = false) {
-    self.source = source
-    self.target = target
-    self.replacesMetadata = replacesMetadata
-  }
-}
-
-/// A multipart upload that is under way.
-package struct UploadReference: Hashable, Sendable {
-  /// The key that the upload will become.
-  package var key: ObjectKey
-  /// The store's id for it.
-  package var uploadID: String
-
-  /// Creates a reference.
-  package init(key: ObjectKey, uploadID: String) {
-    self.key = key
-    self.uploadID = uploadID
-  }
-}
-
-/// A part of a multipart upload that the store has.
-package struct UploadedPart: Hashable, Sendable {
-  /// Its number, 1 to 10,000.
-  package var partNumber: Int
-  /// The tag that completing must name.
-  package var etag: ETag
-  /// Its size in bytes; nil if not known.
-  package var size: Int?
-
-  /// Creates a part.
-  package init(partNumber: Int, etag: ETag, size: Int? = nil) {
-    self.partNumber = partNumber
-    self.etag = etag
-    self.size = size
-  }
-}
-
-/// What a store can do; known per dialect and bucket, or probed, never assumed.
-package struct StoreCapabilities: Hashable, Sendable {
-  /// The store renames an object without copying it.
-  package var hasNativeRename = false
-  /// `If-None-Match: *` on PUT is honoured; nil if not known yet.
-  package var hasConditionalCreate: Bool?
-  /// `If-Match` on PUT is honoured; nil if not known yet.
-  package var hasConditionalReplace: Bool?
-  /// Listings come in the byte order of their keys; nil if not known yet.
-  package var listsInByteOrder: Bool?
-  /// Directories exist by themselves, not only as prefixes.
-  package var hasDirectories = false
-
-  /// Creates capabilities of a store of which nothing is known.
-  package init() {}
 }

@@ -44,16 +44,16 @@ package struct ObjectMetadata: Hashable, Sendable {
   package var version: ObjectVersion
   /// The storage class in the store's own spelling; nil means its standard class.
   package var storageClass: String?
-  /// The media type; nil if it came from a listing, which doesn't say.
-  package var contentType: String?
-  /// The `Content-Encoding` that the object was stored with; its bytes are served as stored.
-  package var contentEncoding: String?
+  /// What the bytes are served with; empty if it came from a listing, which doesn't say.
+  package var headers = ContentHeaders()
   /// The current version's id, in a bucket that keeps versions.
   package var currentVersionID: String?
   /// CRC-64/XZ of the whole object, where the store keeps one (TOS).
   package var crc64: UInt64?
   /// User metadata by lower-case name; nil if it came from a listing.
   package var userMetadata: [String: String]?
+  /// How many tags the object has; nil if the store didn't say.
+  package var tagCount: Int?
   /// True if the bytes must be restored from an archive before they can be read.
   package var isArchived: Bool
 

@@ -7,6 +7,7 @@ extension BucketOptions {
     endpoint = invocation.text(.endpoint)
     region = invocation.text(.region)
     usesPathStyle = invocation.has(.pathStyle) ? true : nil
+    usesOwnDomain = invocation.has(.customDomain)
     profile = invocation.text(.profile)
     rateMax = invocation.number(.limitRate)
     isAnonymous = invocation.has(.anonymous)

@@ -54,7 +54,7 @@ package struct Command: Sendable {
   }
 
   private static let storeOptions: [OptionName] = [
-    .endpoint, .region, .pathStyle, .profile, .anonymous,
+    .endpoint, .region, .pathStyle, .customDomain, .profile, .anonymous,
   ]
   private static let logOptions: [OptionName] = [.logLevel, .logFile, .logFormat]
 
@@ -91,9 +91,10 @@ package struct Command: Sendable {
     2...2,
     "mount a bucket; returns when the mount answers, the daemon stays behind",
     details: """
-      BUCKET-URL is s3://BUCKET[/PREFIX] or file:///DIR. Credentials are looked up as other tools
-      do (AWS_ACCESS_KEY_ID and so on, the shared configuration files, web identity, a container's
-      agent, instance metadata); they are never given on the command line.
+      BUCKET-URL is s3://BUCKET[/PREFIX], tos://BUCKET[/PREFIX] or file:///DIR. Credentials are looked
+      up as other tools do (AWS_ACCESS_KEY_ID and so on, the shared configuration files, web identity,
+      a container's agent, instance metadata; for tos:// TOS_ACCESS_KEY and so on, and the files of
+      the vendor's tools); they are never given on the command line.
       """,
     options: storeOptions + [
       .foreground, .readOnly, .cacheDirectory, .cacheSize, .memory, .metadataTTL, .deadline,
@@ -106,6 +107,7 @@ package struct Command: Sendable {
         "dipper mount --endpoint http://127.0.0.1:9000 s3://data/2024 ~/data",
         "a server of your own"
       ),
+      ("dipper mount --region cn-beijing tos://data /mnt/data", "a bucket of TOS"),
       ("dipper mount file:///srv/bucket /mnt/bucket -o allow_other,cache_size=50G", "a directory"),
       ("s3://data /mnt/data dipper _netdev,region=eu-central-1 0 0", "a line in /etc/fstab"),
     ]

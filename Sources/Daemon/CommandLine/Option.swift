@@ -94,7 +94,17 @@ package struct Option: Sendable {
       "ENDPOINT/BUCKET/KEY instead of BUCKET.ENDPOINT/KEY",
       default: "on for IP addresses and localhost"
     ),
-    Option(.profile, .text("P"), in: .bucket, "profile of the shared configuration files"),
+    Option(
+      .customDomain,
+      in: .bucket,
+      "ENDPOINT/KEY: --endpoint is a domain of the bucket's own"
+    ),
+    Option(
+      .profile,
+      .text("P"),
+      in: .bucket,
+      "profile of the shared configuration files; for tos:// of the vendor's"
+    ),
     Option(.anonymous, in: .bucket, "send unsigned requests"),
   ]
 

@@ -4,6 +4,7 @@ package enum OptionName: String, Hashable, Sendable, CaseIterable {
   case endpoint
   case region
   case pathStyle = "path-style"
+  case customDomain = "custom-domain"
   case profile
   case anonymous
   // How bytes move.

@@ -19,6 +19,7 @@ enum OptionRules {
 
   private static let impossiblePairs: [(OptionName, OptionName)] = [
     (.profile, .anonymous),
+    (.pathStyle, .customDomain),
     (.progress, .noProgress),
     (.checkpoint, .noCheckpoint),
     (.abort, .forceRestart),

@@ -67,7 +67,12 @@ extension StoreFacts {
     do throws(ConfigurationError) {
       let origin = try await store.credentialOrigin(by: SystemClock().now + patience)
       guard let accessKey = origin.accessKey else { return .anonymous }
-      return .found(place: origin.place, accessKey: accessKey, expiry: origin.expiry)
+      return .found(
+        place: origin.place,
+        accessKey: accessKey,
+        expiry: origin.expiry,
+        remarks: origin.remarks
+      )
     } catch {
       return .missing(error.description)
     }

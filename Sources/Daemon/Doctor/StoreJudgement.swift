@@ -32,7 +32,9 @@ package struct StoreFacts: Hashable, Sendable {
   /// Where the credentials come from.
   package enum Credentials: Hashable, Sendable {
     /// A place; the access key's beginning is shown, and nothing of the secret is known here.
-    case found(place: String, accessKey: String, expiry: Timestamp?)
+    ///
+    /// Remarks are what a person should know of the place and of those that were passed over.
+    case found(place: String, accessKey: String, expiry: Timestamp?, remarks: [String] = [])
     /// Requests are not signed.
     case anonymous
     /// There are none, and why.
@@ -92,10 +94,9 @@ package enum StoreJudgement {
         name,
         .failed,
         reason,
-        advice:
-          "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, name a --profile, or give --anonymous"
+        advice: "set \(facts.variables.keys), name a --profile, or give --anonymous"
       )
-    case .found(let place, let accessKey, let expiry):
+    case .found(let place, let accessKey, let expiry, let remarks):
       let who = "\(place), access key \(accessKey.prefix(4))..."
       if let refusal = failure(facts.listing), refusal.kind == .badCredentials {
         return DoctorReport.Check(
@@ -105,16 +106,17 @@ package enum StoreJudgement {
           advice: "correct the keys there; the secret must belong to the access key"
         )
       }
-      guard let expiry else { return DoctorReport.Check(name, .ok, "\(who), without an end") }
-      let end = "\(who), good until \(expiry.iso8601)"
-      let isNear = expiry.seconds - now.seconds < expiryNear.components.seconds
-      return isNear
-        ? DoctorReport.Check(
-          name,
-          .warning,
-          end,
-          advice: "they end soon; see that they are renewed where they come from"
-        ) : DoctorReport.Check(name, .ok, end)
+      let end = expiry.map { "good until \($0.iso8601)" } ?? "without an end"
+      var advice = remarks
+      if let expiry, expiry.seconds - now.seconds < expiryNear.components.seconds {
+        advice.insert("they end soon; see that they are renewed where they come from", at: 0)
+      }
+      return DoctorReport.Check(
+        name,
+        advice.isEmpty ? .ok : .warning,
+        "\(who), \(end)",
+        advice: advice.isEmpty ? nil : advice.joined(separator: "; ")
+      )
     }
   }
 
@@ -129,7 +131,8 @@ package enum StoreJudgement {
         name,
         .failed,
         "\(address): \(error.message)",
-        advice: "check the address (--endpoint, AWS_ENDPOINT_URL_S3), the network, and http_proxy"
+        advice:
+          "check the address (--endpoint, \(facts.variables.endpoint)), the network, and http_proxy"
       )
     case .badCredentials where error.status == nil:
       return DoctorReport.Check(name, .warning, "\(address) was not asked, for want of credentials")
@@ -170,7 +173,11 @@ package enum StoreJudgement {
 
   private static func region(_ facts: StoreFacts) -> DoctorReport.Check {
     guard let error = failure(facts.listing), error.kind == .wrongRegion else {
-      return DoctorReport.Check("region", .ok, facts.region)
+      return DoctorReport.Check(
+        "region",
+        .ok,
+        facts.region.isEmpty ? "none needed: requests are not signed" : facts.region
+      )
     }
     return DoctorReport.Check(
       "region",
@@ -218,12 +225,21 @@ package enum StoreJudgement {
         .failed,
         error.description,
         advice: error.kind == .accessDenied
-          ? "allow these credentials \(right(operation)) in the bucket's policy" : nil
+          ? "allow these credentials \(right(operation, facts)) in the bucket's policy" : nil
       )
     }
   }
 
-  private static func right(_ operation: String) -> String {
-    operation == "list" ? "s3:ListBucket" : "s3:GetObject"
+  private static func right(_ operation: String, _ facts: StoreFacts) -> String {
+    "\(facts.variables.service):\(operation == "list" ? "ListBucket" : "GetObject")"
+  }
+}
+
+extension StoreFacts {
+  /// What the store's service, its rights and its variables are called.
+  fileprivate var variables: (service: String, keys: String, endpoint: String) {
+    bucket.hasPrefix("tos://")
+      ? ("tos", "TOS_ACCESS_KEY and TOS_SECRET_KEY", "TOS_ENDPOINT")
+      : ("s3", "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", "AWS_ENDPOINT_URL_S3")
   }
 }

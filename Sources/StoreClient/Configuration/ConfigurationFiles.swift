@@ -38,8 +38,8 @@ package struct ConfigurationFiles: Sendable {
   /// - Throws: if a file can't be read, or a profile that was asked for by name is in neither.
   package func profile(named name: String?) async throws(ConfigurationError) -> ConfigurationProfile
   {
-    let config = try await file(configPath, .config)
-    let credentials = try await file(credentialsPath, .credentials)
+    let (config, configIsOpen) = try await file(configPath, .config)
+    let (credentials, credentialsAreOpen) = try await file(credentialsPath, .credentials)
     let merged = ProfileFile.merged(config: config, credentials: credentials)
     guard let section = merged.profiles[name ?? "default"] else {
       guard let name else { return ConfigurationProfile(name: "default") }
@@ -47,6 +47,13 @@ package struct ConfigurationFiles: Sendable {
     }
     var profile = ConfigurationProfile(name: name ?? "default")
     profile.properties = section.properties
+    profile.remark =
+      [
+        (configPath, config, configIsOpen), (credentialsPath, credentials, credentialsAreOpen),
+      ].lazy.compactMap { path, file, isOpen in
+        let hasSecret = file.profiles[profile.name]?.properties["aws_secret_access_key"] != nil
+        return isOpen && hasSecret ? path.map { FileContents.remark(on: $0) } : nil
+      }.first
     if let services = section.properties["services"] {
       profile.serviceEndpointURL =
         merged.others["services"]?[services]?.nested["s3"]?["endpoint_url"]
@@ -57,16 +64,19 @@ package struct ConfigurationFiles: Sendable {
   private func file(
     _ path: String?,
     _ kind: ProfileFile.Kind
-  ) async throws(ConfigurationError) -> ProfileFile {
-    guard let path else { return ProfileFile() }
-    let bytes: [UInt8]?
+  ) async throws(ConfigurationError) -> (file: ProfileFile, isOpenToOthers: Bool) {
+    guard let path else { return (ProfileFile(), false) }
+    let contents: FileContents?
     do throws(DiskFailure) {
-      bytes = try await reader.contents(of: path)
+      contents = try await reader.contents(of: path)
     } catch {
       throw ConfigurationError(error.description)
     }
     do throws(ProfileFileError) {
-      return try ProfileFile(parsing: bytes ?? [], kind: kind)
+      return (
+        try ProfileFile(parsing: contents?.bytes ?? [], kind: kind),
+        contents?.isOpenToOthers ?? false
+      )
     } catch {
       throw ConfigurationError("\(path), \(error)")
     }
@@ -81,6 +91,8 @@ package struct ConfigurationProfile: Sendable {
   var properties: [String: String] = [:]
   /// The endpoint that the profile's `services` section has for S3.
   var serviceEndpointURL: String?
+  /// What a person should know of the file that has the secret.
+  var remark: String?
 
   /// Creates an empty profile.
   package init(name: String = "default") {

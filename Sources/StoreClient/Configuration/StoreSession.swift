@@ -21,10 +21,11 @@ struct StoreSession: Sendable {
     endpoint = settings.endpoint
     region = settings.region
     followsRegion = settings.isEndpointOfRegion
-    guard followsRegion else { return }
+    guard followsRegion, settings.dialect == .s3 else { return }
     // Source: Amazon S3 User Guide, "Conditional writes"; all general purpose buckets have them.
     capabilities.hasConditionalCreate = true
     capabilities.hasConditionalReplace = true
+    capabilities.hasConditionalComplete = true
     // Directory buckets list in another order, and their names say what they are.
     // Source: Amazon S3 User Guide, "Directory bucket naming rules".
     capabilities.listsInByteOrder = !bucket.hasSuffix("--x-s3")
@@ -36,8 +37,7 @@ struct StoreSession: Sendable {
   mutating func learned(region: String) -> Bool {
     guard Self.isRegion(region) else { return false }
     if followsRegion {
-      guard var moved = try? Endpoint.aws(region: region) else { return false }
-      moved.addressing = endpoint.addressing
+      guard let moved = endpoint.moved(to: region) else { return false }
       endpoint = moved
     }
     self.region = region
@@ -76,5 +76,19 @@ struct StoreSession: Sendable {
         default: false
         }
       }
+  }
+}
+
+extension Endpoint {
+  /// The same service in another region; nil if the region can't be part of a host name.
+  fileprivate func moved(to region: String) -> Endpoint? {
+    var moved = self
+    if let host = TOSHost(host) {
+      moved.host = host.publicHost(in: region).description
+    } else {
+      guard let aws = try? Endpoint.aws(region: region) else { return nil }
+      moved.host = aws.host
+    }
+    return moved
   }
 }

@@ -1,4 +1,4 @@
-internal import Core
+package import Core
 package import StoreWire
 
 /// What the command line says about where a store is and who asks.
@@ -9,6 +9,8 @@ package struct StoreOptions: Hashable, Sendable {
   package var region: String?
   /// `--path-style`; nil leaves it to the endpoint: on for IP addresses and localhost.
   package var usesPathStyle: Bool?
+  /// `--custom-domain`: the endpoint is a domain of the bucket's own.
+  package var usesOwnDomain = false
   /// `--profile`.
   package var profile: String?
   /// `--anonymous`.
@@ -24,16 +26,19 @@ package struct StoreSettings: Hashable, Sendable {
   package var endpoint: Endpoint
   /// The region that signatures name until the bucket says otherwise.
   package var region: String
-  /// True if the endpoint is AWS's own for the region, and so moves with it.
+  /// True if the endpoint was made of the region, and so moves with it.
   package var isEndpointOfRegion: Bool
+  /// Which protocol is spoken there.
+  package var dialect: StoreDialect
 
   /// The region to ask in for a bucket's own; every partition but China's answers for it.
   package static let regionDefault = "us-east-1"
 
   /// Creates settings of an endpoint that stays.
-  package init(endpoint: Endpoint, region: String) {
+  package init(endpoint: Endpoint, region: String, dialect: StoreDialect = .s3) {
     self.endpoint = endpoint
     self.region = region
+    self.dialect = dialect
     isEndpointOfRegion = false
   }
 
@@ -54,7 +59,10 @@ package struct StoreSettings: Hashable, Sendable {
     guard StoreSession.isRegion(region) else {
       throw ConfigurationError("\"\(region.utf8.printable)\" can't be the name of a region")
     }
-    let addressing: Endpoint.Addressing? = options.usesPathStyle.map { $0 ? .path : .virtualHost }
+    dialect = .s3
+    let addressing: Endpoint.Addressing? =
+      options.usesOwnDomain
+      ? .ownDomain : options.usesPathStyle.map { $0 ? .path : .virtualHost }
     var spelling = options.endpoint.nonEmpty
     if spelling == nil, environment["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"]?.lowercased() != "true" {
       spelling =
@@ -62,6 +70,11 @@ package struct StoreSettings: Hashable, Sendable {
         ?? profile.endpointURL
     }
     isEndpointOfRegion = spelling == nil
+    guard spelling != nil || !options.usesOwnDomain else {
+      throw ConfigurationError(
+        "--custom-domain needs the domain: give it with --endpoint or in AWS_ENDPOINT_URL_S3"
+      )
+    }
     do throws(EndpointError) {
       if let spelling {
         endpoint = try Endpoint(spelling, addressing: addressing)

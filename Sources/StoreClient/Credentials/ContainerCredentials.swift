@@ -30,8 +30,8 @@ struct ContainerCredentials: CredentialSource {
   }
   var remedy: String { "see whether the container's agent still answers" }
 
-  func identity(by deadline: Instant) async throws(ConfigurationError) -> Identity? {
-    guard let url = try url() else { return nil }
+  func look(by deadline: Instant) async throws(ConfigurationError) -> CredentialFinding {
+    guard let url = try url() else { return .nothing }
     var fields = HeaderFields(["Accept": "application/json"])
     if let token = try await authorization() { fields["Authorization"] = token }
     let answer: WireAnswer
@@ -52,7 +52,7 @@ struct ContainerCredentials: CredentialSource {
       throw ConfigurationError("\(place): the answer is HTTP \(answer.status)")
     }
     let keys = try CredentialDocument.credentials(answer.body, by: .service, place: place)
-    return .keys(keys)
+    return .found(.keys(keys))
   }
 
   /// Where to ask; nil if the environment doesn't say.
@@ -87,11 +87,7 @@ struct ContainerCredentials: CredentialSource {
 
   /// True for this machine and the agents on its link.
   private static func isNear(_ host: String) -> Bool {
-    if host == "localhost" || host == "::1" || agentHosts.contains(host) { return true }
-    // All four numbers: `127.evil.example` is a name.
-    let pieces = host.split(separator: ".", omittingEmptySubsequences: false)
-    let numbers = pieces.compactMap { UInt8($0) }
-    return pieces.count == 4 && numbers.count == 4 && numbers[0] == 127
+    host.isLoopback || agentHosts.contains(host)
   }
 
   private func authorization() async throws(ConfigurationError) -> String? {
@@ -104,7 +100,7 @@ struct ContainerCredentials: CredentialSource {
     let name = "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"
     let bytes: [UInt8]?
     do throws(DiskFailure) {
-      bytes = try await services.files.contents(of: tokenFile)
+      bytes = try await services.files.contents(of: tokenFile)?.bytes
     } catch {
       throw ConfigurationError("\(name): \(error.description)")
     }

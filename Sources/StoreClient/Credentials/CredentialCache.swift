@@ -11,6 +11,8 @@ struct CredentialCache: Sendable {
     var place: String
     /// What a person can do when they have ended.
     var remedy: String
+    /// What a person should know of this place and of those that were passed over on the way to it.
+    var remarks: [String] = []
   }
 
   /// What to do about a request for credentials.

@@ -27,19 +27,19 @@ extension CredentialChain {
       self.init([AnonymousCredentials()], surroundings: surroundings)
       return
     }
-    let stsEndpoint = WebIdentityCredentials.endpoint(environment, region: region)
+    let exchange = TokenExchange.aws(environment, region: region)
     let profile = ProfileCredentials(
       explicitName: options.profile ?? environment["AWS_PROFILE"].nonEmpty,
       files: files,
-      stsEndpoint: stsEndpoint,
+      exchange: exchange,
       services: services
     )
     var sources: [any CredentialSource] = [profile]
     if options.profile == nil {
-      sources.insert(EnvironmentCredentials(environment), at: 0)
+      sources.insert(EnvironmentCredentials(environment, spellings: .aws), at: 0)
       if let services {
         sources += [
-          WebIdentityCredentials(environment, endpoint: stsEndpoint, services: services),
+          WebIdentityCredentials(environment, exchange: exchange, services: services),
           ContainerCredentials(environment, services: services),
           InstanceCredentials(environment, services: services),
         ]

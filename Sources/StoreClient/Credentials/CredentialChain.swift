@@ -115,14 +115,14 @@ package final class CredentialChain: Sendable {
   }
 
   /// Where the credentials in use come from and when they end, looking for them if there are none yet.
-  package func origin(
-    by deadline: Instant
-  ) async throws(ConfigurationError) -> (place: String, accessKey: String?, expiry: Timestamp?) {
+  package func origin(by deadline: Instant) async throws(ConfigurationError) -> CredentialOrigin {
     let identity = try await identity(by: deadline)
     let found = state.withLock { $0.cache.found }
-    return (
-      found?.place ?? "an unknown place", identity.credentials?.accessKey,
-      identity.credentials?.expiry
+    return CredentialOrigin(
+      place: found?.place ?? "an unknown place",
+      accessKey: identity.credentials?.accessKey,
+      expiry: identity.credentials?.expiry,
+      remarks: found?.remarks ?? []
     )
   }
 
@@ -157,15 +157,21 @@ package final class CredentialChain: Sendable {
 
   private func search() async throws(ConfigurationError) -> CredentialCache.Found {
     let deadline = surroundings.time.now + Self.lookMax
+    var remarks: [String] = []
     for source in sources {
-      guard let identity = try await source.identity(by: deadline) else { continue }
+      let finding = try await source.look(by: deadline)
+      if let remark = finding.remark { remarks.append(remark) }
+      guard let identity = finding.identity else { continue }
       return CredentialCache.Found(
         identity: identity,
-        place: source.place,
-        remedy: source.remedy
+        place: finding.place ?? source.place,
+        remedy: source.remedy,
+        remarks: remarks
       )
     }
-    throw ConfigurationError("no credentials found; looked in: \(places)")
+    throw ConfigurationError(
+      (["no credentials found", "looked in: \(places)"] + remarks).joined(separator: "; ")
+    )
   }
 
   private func report(
@@ -183,6 +189,9 @@ package final class CredentialChain: Sendable {
           "expiry": found.expiry?.iso8601 ?? "",
         ]
       )
+      for remark in found.remarks {
+        surroundings.log.write(.warning, "about the credentials", ["reason": remark])
+      }
     case .failure(let error) where serves:
       surroundings.log.write(
         .warning,
@@ -215,4 +224,16 @@ package final class CredentialChain: Sendable {
     alarm.cancel()
     state.withLock { state in state.waiters.removeAll { $0 === gate } }
   }
+}
+
+/// Where credentials come from, without their secret.
+package struct CredentialOrigin: Hashable, Sendable {
+  /// The place, as the tail of "looked in ...".
+  package let place: String
+  /// The public half; nil for anonymous requests.
+  package let accessKey: String?
+  /// When they end; nil if they don't.
+  package let expiry: Timestamp?
+  /// What a person should know of this place and of those that were passed over on the way to it.
+  package let remarks: [String]
 }

@@ -8,7 +8,8 @@ internal import StoreWire
 /// more library would be more to trust.
 ///
 /// Source: AWS SDKs and Tools Reference Guide, "Process credential provider" and "Container
-/// credential provider"; Amazon EC2 User Guide, "Retrieve security credentials".
+/// credential provider"; Amazon EC2 User Guide, "Retrieve security credentials"; for Volcengine the
+/// instance role provider of TOS's SDK for Python.
 struct CredentialDocument: Decodable {
   private let version: Int?
   private let accessKeyID: String?
@@ -17,6 +18,8 @@ struct CredentialDocument: Decodable {
   private let sessionToken: String?
   private let token: String?
   private let expiration: String?
+  /// What the instance metadata of Volcengine calls it.
+  private let expiredTime: String?
   private let code: String?
   private let message: String?
 
@@ -27,6 +30,7 @@ struct CredentialDocument: Decodable {
     case sessionToken = "SessionToken"
     case token = "Token"
     case expiration = "Expiration"
+    case expiredTime = "ExpiredTime"
     case code = "Code"
     case message = "Message"
   }
@@ -53,20 +57,28 @@ struct CredentialDocument: Decodable {
       // The decoder's own words may quote the document.
       throw ConfigurationError("\(place) isn't the JSON that was expected")
     }
+    return try document.credentials(by: author, place: place)
+  }
+
+  /// Returns the credentials in the document; `place` begins the sentence about what is wrong with it.
+  func credentials(
+    by author: Author,
+    place: String
+  ) throws(ConfigurationError) -> Credentials {
     switch author {
-    case .program where document.version != 1:
+    case .program where version != 1:
       throw ConfigurationError("\(place) isn't of Version 1, the only one that is known")
     case .service:
-      guard let code = document.code, code != "Success" else { break }
-      let reason = document.message.map { ": \(Redaction.redacted($0))" } ?? ""
+      guard let code, code != "Success" else { break }
+      let reason = message.map { ": \(Redaction.redacted($0))" } ?? ""
       throw ConfigurationError("\(place) says \(Redaction.redacted(code))\(reason)")
     case .program: break
     }
     let fields = CredentialFields(
-      accessKeyID: document.accessKeyID,
-      secretAccessKey: document.secretAccessKey,
-      sessionToken: document.sessionToken ?? document.token,
-      expiration: document.expiration
+      accessKeyID: accessKeyID,
+      secretAccessKey: secretAccessKey,
+      sessionToken: sessionToken ?? token,
+      expiration: expiration ?? expiredTime
     )
     let found = try fields.credentials(
       idName: "AccessKeyId",

@@ -27,13 +27,48 @@ package protocol CredentialSource: Sendable {
   /// What a person can do when what it gave has ended.
   var remedy: String { get }
 
-  /// Looks; nil if this place has no credentials, so that the next one is asked.
+  /// Looks.
   ///
   /// - Parameter deadline: when to give up; a source may have a shorter limit of its own.
-  /// - Returns: who asks, or nil.
+  /// - Returns: what the place has; without credentials in it, the next place is asked.
   /// - Throws: `ConfigurationError` if the place has something that can't be used. The chain stops
   ///   there: falling through to other credentials would act as somebody the user didn't mean.
-  func identity(by deadline: Instant) async throws(ConfigurationError) -> Identity?
+  func look(by deadline: Instant) async throws(ConfigurationError) -> CredentialFinding
+}
+
+/// What one look at one place came to.
+package struct CredentialFinding: Hashable, Sendable {
+  /// Who asks; nil if the place has no credentials, so that the next one is asked.
+  package let identity: Identity?
+  /// What a person should know of the place: that what it has counts as nothing, and why, or that
+  /// others can read it; a sentence without a secret in it.
+  package let remark: String?
+  /// Where exactly, if the source looks in several places.
+  package let place: String?
+
+  private init(_ identity: Identity?, _ place: String?, _ remark: String?) {
+    self.identity = identity
+    self.place = place
+    self.remark = remark
+  }
+
+  /// The place has no credentials.
+  package static let nothing = CredentialFinding(nil, nil, nil)
+
+  /// The place says who asks.
+  package static func found(
+    _ identity: Identity,
+    at place: String? = nil,
+    remark: String? = nil
+  ) -> CredentialFinding {
+    CredentialFinding(identity, place, remark)
+  }
+
+  /// The place has something that is not meant as credentials, such as a placeholder, or that only its
+  /// own program can read: it counts as nothing, and the remark says why.
+  package static func passedOver(_ remark: String) -> CredentialFinding {
+    CredentialFinding(nil, nil, remark)
+  }
 }
 
 /// Nobody: what `--anonymous` asks for.
@@ -44,7 +79,7 @@ package struct AnonymousCredentials: CredentialSource {
   package var place: String { "nowhere, as asked" }
   package var remedy: String { "leave out --anonymous" }
 
-  package func identity(by deadline: Instant) -> Identity? { .anonymous }
+  package func look(by deadline: Instant) -> CredentialFinding { .found(.anonymous) }
 }
 
 /// Keys that are already known, for a program that has them and for tests.
@@ -59,7 +94,7 @@ package struct FixedCredentials: CredentialSource {
   package var place: String { "the program itself" }
   package var remedy: String { "start it again with others" }
 
-  package func identity(by deadline: Instant) -> Identity? { .keys(credentials) }
+  package func look(by deadline: Instant) -> CredentialFinding { .found(.keys(credentials)) }
 }
 
 /// A key id, a secret and a token as some place spells them; decides whether they are a pair.
@@ -125,6 +160,12 @@ extension String? {
 }
 
 extension String {
+  /// The text without white space at its ends.
+  var trimmed: String {
+    guard let last = lastIndex(where: { !$0.isWhitespace }) else { return "" }
+    return String(self[...last].drop(while: \.isWhitespace))
+  }
+
   /// True if every byte is a printable ASCII character other than the space.
   var isVisibleASCII: Bool { utf8.allSatisfy { (0x21...0x7e).contains($0) } }
 }

@@ -44,12 +44,12 @@ struct InstanceCredentials: CredentialSource {
 
   var remedy: String { "see whether the instance still has its role" }
 
-  func identity(by deadline: Instant) async throws(ConfigurationError) -> Identity? {
-    guard !isDisabled, let token = try await token(by: deadline) else { return nil }
+  func look(by deadline: Instant) async throws(ConfigurationError) -> CredentialFinding {
+    guard !isDisabled, let token = try await token(by: deadline) else { return .nothing }
     let fields = HeaderFields(["X-aws-ec2-metadata-token": token])
     let list = try await answer(Self.rolePath, fields, by: deadline)
     // There is a metadata service, and the machine has no role.
-    if list.status == 404 { return nil }
+    if list.status == 404 { return .nothing }
     try check(list)
     let name = String(decoding: list.body, as: UTF8.self).split(whereSeparator: \.isNewline).first
     guard let name, name.utf8.count <= 128, name.utf8.allSatisfy(\.isRoleNameCharacter) else {
@@ -58,7 +58,7 @@ struct InstanceCredentials: CredentialSource {
     let document = try await answer(Self.rolePath + String(name), fields, by: deadline)
     try check(document)
     let keys = try CredentialDocument.credentials(document.body, by: .service, place: place)
-    return .keys(keys)
+    return .found(.keys(keys))
   }
 
   /// Returns a token for the questions that follow; nil if nobody there hands out tokens.
@@ -119,7 +119,7 @@ extension UInt8 {
   /// True for the characters of a role's name.
   ///
   /// Source: IAM User Guide, "IAM and AWS STS quotas".
-  fileprivate var isRoleNameCharacter: Bool {
+  var isRoleNameCharacter: Bool {
     switch self {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
       UInt8(ascii: "0")...UInt8(ascii: "9"):

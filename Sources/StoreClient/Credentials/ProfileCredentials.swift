@@ -7,7 +7,7 @@ package struct ProfileCredentials: CredentialSource {
   private let name: String?
   private let files: ConfigurationFiles
   private let services: CredentialServices?
-  private let stsEndpoint: String
+  private let exchange: TokenExchange
 
   /// What a profile can have instead, and what it is called.
   private static let otherSources: KeyValuePairs = [
@@ -23,13 +23,13 @@ package struct ProfileCredentials: CredentialSource {
   init(
     explicitName: String?,
     files: ConfigurationFiles,
-    stsEndpoint: String,
+    exchange: TokenExchange,
     services: CredentialServices?
   ) {
     name = explicitName
     self.files = files
     self.services = services
-    self.stsEndpoint = stsEndpoint
+    self.exchange = exchange
   }
 
   package var place: String {
@@ -38,7 +38,7 @@ package struct ProfileCredentials: CredentialSource {
 
   package var remedy: String { "put new ones there, or log in again; the files are read anew" }
 
-  package func identity(by deadline: Instant) async throws(ConfigurationError) -> Identity? {
+  package func look(by deadline: Instant) async throws(ConfigurationError) -> CredentialFinding {
     let profile = try await files.profile(named: name)
     let properties = profile.properties
     let shown = "profile \"\(profile.name.utf8.printable)\""
@@ -56,13 +56,13 @@ package struct ProfileCredentials: CredentialSource {
       secretName: "aws_secret_access_key",
       place: shown
     )
-    if let keys { return .keys(keys) }
+    if let keys { return .found(.keys(keys), remark: profile.remark) }
     if let command = properties["credential_process"].nonEmpty {
       guard let services else {
         throw ConfigurationError("\(shown) has a credential_process, which can't be run here")
       }
       return try await ProgramCredentials(command: command, owner: shown, services: services)
-        .identity(by: deadline)
+        .look(by: deadline)
     }
     for (property, words) in Self.otherSources where properties[property].nonEmpty != nil {
       throw ConfigurationError(
@@ -70,7 +70,7 @@ package struct ProfileCredentials: CredentialSource {
           + "`aws configure export-credentials` as its credential_process is a way around"
       )
     }
-    return nil
+    return .nothing
   }
 
   private func role(
@@ -78,7 +78,7 @@ package struct ProfileCredentials: CredentialSource {
     _ profile: ConfigurationProfile,
     _ shown: String,
     by deadline: Instant
-  ) async throws(ConfigurationError) -> Identity? {
+  ) async throws(ConfigurationError) -> CredentialFinding {
     let properties = profile.properties
     guard let tokenFile = properties["web_identity_token_file"].nonEmpty, let services else {
       throw ConfigurationError(
@@ -87,12 +87,12 @@ package struct ProfileCredentials: CredentialSource {
       )
     }
     let role = WebIdentityCredentials.Role(
-      arn: arn,
+      name: arn,
       tokenFile: tokenFile,
       sessionName: properties["role_session_name"].nonEmpty ?? "dipper",
       owner: shown
     )
-    return try await WebIdentityCredentials(role: role, endpoint: stsEndpoint, services: services)
-      .identity(by: deadline)
+    return try await WebIdentityCredentials(role: role, exchange: exchange, services: services)
+      .look(by: deadline)
   }
 }

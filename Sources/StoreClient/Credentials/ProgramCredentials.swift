@@ -16,7 +16,7 @@ struct ProgramCredentials: CredentialSource {
   var place: String { "the credential_process of \(owner)" }
   var remedy: String { "run the command by hand to see what it says" }
 
-  func identity(by deadline: Instant) async throws(ConfigurationError) -> Identity? {
+  func look(by deadline: Instant) async throws(ConfigurationError) -> CredentialFinding {
     guard let words = CommandWords.split(command) else {
       throw ConfigurationError("\(place) has a quotation that isn't closed, or no word")
     }
@@ -45,7 +45,7 @@ struct ProgramCredentials: CredentialSource {
       by: .program,
       place: "the output of \(place)"
     )
-    return .keys(keys)
+    return .found(.keys(keys))
   }
 
   /// What the program said of a failure, without secrets; its standard output is never shown.

@@ -155,7 +155,7 @@ extension Character {
 
 extension String {
   /// The text without white space at its ends.
-  fileprivate var trimmingWhitespace: String {
+  var trimmingWhitespace: String {
     let start = drop { $0.isWhitespace }
     guard let last = start.lastIndex(where: { !$0.isWhitespace }) else { return "" }
     return String(start[...last])

@@ -15,6 +15,14 @@ package enum BucketName {
     }
   }
 
+  /// Returns true if TOS takes `name`: 3 to 63 lower-case letters, digits and hyphens, with no hyphen
+  /// at either end.
+  ///
+  /// Source: TOS documentation, "Bucket naming rules".
+  package static func isValidAtTOS(_ name: String) -> Bool {
+    isValid(name) && !name.utf8.contains(0x2E)
+  }
+
   /// Returns true if `name` may be sent to a store at all; old buckets have upper case and
   /// underscores, and only what would change the URL's meaning is refused.
   package static func isUsable(_ name: String) -> Bool {

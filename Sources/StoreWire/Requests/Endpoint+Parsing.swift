@@ -26,13 +26,12 @@ extension Endpoint {
     guard !authority.contains("@") else {
       throw EndpointError("an endpoint must not contain a user name or a password")
     }
-    let (host, portText, isIPv6) = try Self.splitAuthority(authority, quoted: quoted)
+    let (host, portText) = try Self.splitAuthority(authority, quoted: quoted)
     var path = rest[pathStart...]
     while path.last == "/" { path.removeLast() }
     guard path.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
       throw EndpointError("the path of the endpoint \(quoted) must be percent-encoded")
     }
-    let hasPathStyle = isIPv6 || !host.contains(".") || host.isIPv4 || host.hasSuffix(".localhost")
     self.init(
       scheme: scheme,
       host: host,
@@ -40,14 +39,15 @@ extension Endpoint {
         try Self.port(text, quoted: quoted)
       },
       basePath: String(path),
-      addressing: addressing ?? (hasPathStyle ? .path : .virtualHost)
+      addressing: addressing ?? .virtualHost
     )
+    if addressing == nil, isOfNoDomain { self.addressing = .path }
   }
 
   private static func splitAuthority(
     _ authority: Substring,
     quoted: String
-  ) throws(EndpointError) -> (host: String, port: Substring?, isIPv6: Bool) {
+  ) throws(EndpointError) -> (host: String, port: Substring?) {
     if authority.first == "[" {
       guard let end = authority.firstIndex(of: "]") else {
         throw EndpointError("the endpoint \(quoted) has a \"[\" without a \"]\"")
@@ -60,7 +60,7 @@ extension Endpoint {
       guard rest.isEmpty || rest.first == ":" else {
         throw EndpointError("the endpoint \(quoted) has something behind its \"]\"")
       }
-      return (host.lowercased(), rest.isEmpty ? nil : rest.dropFirst(), true)
+      return (host.lowercased(), rest.isEmpty ? nil : rest.dropFirst())
     }
     let pieces = authority.split(separator: ":", omittingEmptySubsequences: false)
     guard pieces.count <= 2 else {
@@ -71,7 +71,7 @@ extension Endpoint {
     guard host.utf8.allSatisfy({ $0.isHostCharacter }), host.first != ".", host.last != "." else {
       throw EndpointError("the endpoint \(quoted) has no valid host name")
     }
-    return (host, pieces.count == 2 ? pieces[1] : nil, false)
+    return (host, pieces.count == 2 ? pieces[1] : nil)
   }
 
   private static func port(_ text: Substring, quoted: String) throws(EndpointError) -> Int {

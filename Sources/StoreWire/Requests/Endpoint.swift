@@ -17,12 +17,14 @@ package struct Endpoint: Hashable, Sendable {
     case path
     /// `BUCKET.ENDPOINT/KEY`.
     case virtualHost
+    /// `ENDPOINT/KEY`: the endpoint is a domain of the bucket's own.
+    case ownDomain
   }
 
   /// The protocol below.
   package let scheme: Scheme
   /// The host in lower case; an IPv6 address without its brackets.
-  package let host: String
+  package var host: String
   /// The port; nil for the scheme's own.
   package let port: Int?
   /// What stands before the bucket in every path, percent-encoded, such as `/storage/v1/s3`;
@@ -43,6 +45,11 @@ package struct Endpoint: Hashable, Sendable {
     return try Endpoint("https://s3.\(region).\(domain)")
   }
 
+  /// True for a number, for localhost and for a name without a dot: nobody's public domain.
+  package var isOfNoDomain: Bool {
+    host.contains(":") || !host.contains(".") || host.isIPv4 || host.hasSuffix(".localhost")
+  }
+
   /// The host with its brackets and the port, as it stands in the URL and the `Host` field.
   package var authority: String {
     (host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host) + (port.map { ":\($0)" } ?? "")
@@ -53,7 +60,7 @@ package struct Endpoint: Hashable, Sendable {
   /// Upper case and underscores are no host names, and a dot makes a name that the certificate of
   /// an https endpoint doesn't cover.
   package func addressing(of bucket: String) -> Addressing {
-    guard addressing == .virtualHost else { return .path }
+    guard addressing == .virtualHost else { return addressing }
     let fits = BucketName.isValid(bucket) && !(scheme == .https && bucket.utf8.contains(0x2E))
     return fits ? .virtualHost : .path
   }
@@ -73,6 +80,13 @@ package struct Endpoint: Hashable, Sendable {
         scheme: scheme,
         authority: authority,
         path: "\(basePath)/\(PercentEncoding.path(bucket.utf8))\(request.path)",
+        query: request.query
+      )
+    case .ownDomain:
+      return RequestTarget(
+        scheme: scheme,
+        authority: authority,
+        path: basePath + request.path,
         query: request.query
       )
     }

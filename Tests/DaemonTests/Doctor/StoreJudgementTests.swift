@@ -114,6 +114,53 @@ struct StoreJudgementTests {
   }
 
   @Test
+  func aBucketOfTOSIsAdvisedInItsOwnWords() throws {
+    func advice(_ check: String, _ change: (inout StoreFacts) -> Void) -> String? {
+      var facts = healthy
+      facts.bucket = "tos://b"
+      change(&facts)
+      return StoreJudgement.checks(facts, now: now).first { $0.check == check }?.advice
+    }
+    #expect(
+      advice("credentials") { $0.credentials = .missing("none") }
+        == "set TOS_ACCESS_KEY and TOS_SECRET_KEY, name a --profile, or give --anonymous"
+    )
+    #expect(
+      advice("endpoint") { $0.listing = failure(.unreachable) }?.contains("TOS_ENDPOINT") == true
+    )
+    #expect(
+      advice("may get") { $0.get = failure(.accessDenied, status: 403) }?.contains("tos:GetObject")
+        == true
+    )
+  }
+
+  @Test
+  func whatWasPassedOverIsAWarningWithItsReason() throws {
+    var facts = healthy
+    facts.credentials = .found(
+      place: "~/.tosutilconfig",
+      accessKey: "AKLTX",
+      expiry: nil,
+      remarks: ["one is encrypted", "the other can be read by all"]
+    )
+    let check = try #require(StoreJudgement.checks(facts, now: now).first)
+    #expect(check.verdict == .warning)
+    #expect(check.advice == "one is encrypted; the other can be read by all")
+  }
+
+  @Test
+  func anonymousRequestsNeedNoRegion() throws {
+    var facts = healthy
+    facts.credentials = .anonymous
+    facts.region = ""
+    let check = try #require(
+      StoreJudgement.checks(facts, now: now).first { $0.check == "region" }
+    )
+    #expect(check.verdict == .ok)
+    #expect(check.message == "none needed: requests are not signed")
+  }
+
+  @Test
   func nothingOfASecretAndLittleOfTheKeyIsShown() {
     let checks = StoreJudgement.checks(healthy, now: now)
     #expect(!checks.contains { $0.message.contains("AKIAEXAMPLE") })
