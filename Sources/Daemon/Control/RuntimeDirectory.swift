@@ -1,6 +1,6 @@
 package import Core
 internal import Glibc
-internal import Support
+package import Support
 
 /// Where a user's daemons have their sockets: a directory that nobody else can enter.
 package struct RuntimeDirectory: Hashable, Sendable {
