@@ -18,9 +18,9 @@ extension FileDownload {
         throw FileDownloadError.invalid("the part size must be positive")
       }
       let holder = "a download to \(request.target)"
-      locks.append(try LockFile.acquire(request.usualCheckpoint + ".lock", holder: holder))
+      locks.append(try LockFile.acquire(lockPath(request.usualCheckpoint), holder: holder))
       if checkpointPath != request.usualCheckpoint {
-        locks.append(try LockFile.acquire(checkpointPath + ".lock", holder: holder))
+        locks.append(try LockFile.acquire(lockPath(checkpointPath), holder: holder))
       }
       try refuseForeignFiles()
       if request.forcesRestart { try discard() }
@@ -29,6 +29,10 @@ extension FileDownload {
       release(locks)
       throw FileDownloadError(error, path: checkpointPath)
     }
+  }
+
+  private func lockPath(_ checkpoint: String) -> String {
+    CompanionPath.path(checkpoint, ".lock", longestSuffix: ".lock")
   }
 
   /// Removes the locks' files: the kernel's locks go with the objects, and a name without one is litter.

@@ -53,10 +53,14 @@ package struct FileDownloadRequest: Hashable, Sendable {
   }
 
   /// Where the checkpoint lies unless another place was named; the target's lock is always beside it.
-  package var usualCheckpoint: String { target + ".dipper-checkpoint" }
+  package var usualCheckpoint: String { beside(target: ".dipper-checkpoint") }
 
   /// Where the bytes are gathered.
-  package var temporaryPath: String { temporary ?? target + ".dipper-part" }
+  package var temporaryPath: String { temporary ?? beside(target: ".dipper-part") }
+
+  private func beside(target suffix: String) -> String {
+    CompanionPath.path(target, suffix, longestSuffix: ".dipper-checkpoint.lock")
+  }
 }
 
 /// What happens during a download into a file.

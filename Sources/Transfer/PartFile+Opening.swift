@@ -131,7 +131,7 @@ extension PartFile {
     with text: String,
     _ faults: DiskFaults? = nil
   ) throws(OpenError) -> FileDescriptor {
-    let temporary = path + ".new"
+    let temporary = CompanionPath.path(path, ".new", longestSuffix: ".lock")
     let flags: FileDescriptor.Flags = [.readWrite, .append, .create, .exclusive]
     let file: FileDescriptor
     do throws(OpenError) {

@@ -42,6 +42,16 @@ def test_wrong_bucket(bucket, mounts):
     refused(mounts("s3://no-such-bucket-here", bucket.endpoint), "no-such-bucket-here")
 
 
+def test_a_url_that_names_one_object(bucket, mounts):
+    bucket.put("d/f", b"x")
+    sentence = refused(mounts(bucket.url + "/d/f", bucket.endpoint), bucket.url + "/d/f is one object", "dipper get")
+    assert bucket.url + "/d/," in sentence
+    # What is below it makes it a directory all the same.
+    if bucket.server != "seaweedfs":  # which keeps objects as files, and so has no key below another
+        bucket.put("d/f/g", b"x")
+        mounts(bucket.url + "/d/f", bucket.endpoint).start()
+
+
 def test_unreachable_endpoint(strict_bucket, mounts):
     refused(mounts(strict_bucket.url, "http://127.0.0.1:9", options=["--deadline", "3"]), "127.0.0.1:9")
 

@@ -32,7 +32,7 @@ struct MountParts: Sendable {
       report.note(sentence)
       log.write(.warning, sentence)
     }
-    warn(await MountPreparation.emptyPrefixWarning(settings, of: bucket))
+    warn(try await MountPreparation.emptyPrefixWarning(settings, of: bucket))
     let time = SystemClock()
     let timers = Timers(time: time)
     do throws(DiskFailure) { try timers.begin() } catch { throw MountFailure("\(error)") }

@@ -9,9 +9,14 @@ extension MountPreparation {
 
   /// What to warn of if the mount's prefix has no keys below it: a mistyped prefix is an empty mount.
   ///
-  /// It costs one listing of one key, and nothing for a whole bucket. A store that can't be asked is
-  /// not warned of.
-  static func emptyPrefixWarning(_ settings: MountSettings, of bucket: Bucket) async -> String? {
+  /// It costs one listing of one key, and nothing for a whole bucket; only of an empty prefix it is
+  /// asked besides whether the object of that name exists. A store that can't be asked is not warned of.
+  ///
+  /// - Throws: `MountFailure` if the prefix is an object, and no directory.
+  static func emptyPrefixWarning(
+    _ settings: MountSettings,
+    of bucket: Bucket
+  ) async throws(MountFailure) -> String? {
     guard !settings.url.key.isEmpty, !settings.isOffline else { return nil }
     let prefix = prefix(settings)
     let context = RequestContext(
@@ -29,7 +34,29 @@ extension MountPreparation {
     guard page.objects.isEmpty, page.commonPrefixes.isEmpty, page.nextToken == nil else {
       return nil
     }
-    return "nothing exists below \"\(prefix)\" in \(settings.url.bucketName) yet"
+    let name = settings.url.bucketName
+    let key = ObjectKey(settings.url.key)
+    if !key.isDirectoryMarker, await exists(key, in: bucket, context) {
+      let parent = key.bytes.lastIndex(of: UInt8(ascii: "/")).map { key.bytes[...$0].printable }
+      throw MountFailure(
+        "\(name)/\(key) is one object, and nothing exists below \"\(prefix)\"; mount "
+          + "\(name)/\(parent ?? ""), or fetch the object with 'dipper get'"
+      )
+    }
+    return "nothing exists below \"\(prefix)\" in \(name) yet"
+  }
+
+  private static func exists(
+    _ key: ObjectKey,
+    in bucket: Bucket,
+    _ context: RequestContext
+  ) async -> Bool {
+    do throws(StoreError) {
+      _ = try await bucket.store.head(key, versionID: nil, ifMatch: nil, context: context)
+      return true
+    } catch {
+      return false
+    }
   }
 
   /// What to warn of if the cache has nothing to show in an offline mount.
