@@ -32,6 +32,7 @@ def head_bucket(service: Service, request: Request) -> Response:
 
 def delete_bucket(service: Service, request: Request) -> Response:
     bucket = service.buckets.get(request.bucket)
+    # SeaweedFS would delete them with it.
     if service.backend.page(bucket.name, "", "", 1).found:
         raise TosError("BucketNotEmpty")
     service.backend.delete_bucket(bucket.name)

@@ -139,10 +139,8 @@ def list_objects(service: Service, request: Request) -> Response:
     _check(bucket, request)
     wanted = request.number("max-keys", KEYS_MAX, 1, KEYS_MAX)
     marker, delimiter = request.query.get("marker", ""), request.query.get("delimiter", "")
-    # Behind a common prefix means behind all keys that it stands for.
-    after = marker + "\U0010ffff" if delimiter and marker.endswith(delimiter) else marker
     page = service.backend.page(bucket.name, request.query.get("prefix", ""), delimiter,
-                                min(wanted, bucket.page_size), None, after)
+                                min(wanted, bucket.page_size), None, marker)
     encode = _encoder(request)
     answer = _entries(service, bucket, request, page)
     answer |= {"Marker": encode(marker), "MaxKeys": wanted, "IsTruncated": page.next_token is not None}

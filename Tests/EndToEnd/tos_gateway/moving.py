@@ -88,7 +88,8 @@ def _move_one(service: Service, bucket: Bucket, key: str, to: str, keeps_time: b
         # SeaweedFS doesn't copy what stands for a directory. It goes when all that was in it has gone.
         service.backend.write(bucket.name, to, b"", record.headers, record.meta)
     else:
-        service.backend.copy(Source(bucket.name, key, record.etag, None), bucket.name, to, record.headers, record.meta)
+        source = Source(bucket.name, key, record.etag, None)
+        service.backend.copy(source, bucket.name, to, record.headers, record.meta)
         service.backend.delete(bucket.name, key)
     service.objects.written(bucket.name, to, moved)
     service.objects.forget(bucket.name, key)

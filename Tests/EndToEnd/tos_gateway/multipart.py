@@ -18,8 +18,6 @@ from .uploads import Part, Upload
 from .wire import Request, Response, bare, check_key, form_encode, list_date, quoted
 
 PARTS_MAX = 10_000
-# Of every part but the last.
-PART_SIZE_MIN = 5 << 20
 PAGE_MAX = 1000
 
 
@@ -85,8 +83,6 @@ def complete_multipart_upload(service: Service, request: Request) -> Response:
     bucket, upload = _upload(service, request)
     takes_all = request.headers.get("x-tos-complete-all", "").lower() == "yes"
     parts = _all_parts(request, upload) if takes_all else _listed_parts(request, upload)
-    if any(part.size < PART_SIZE_MIN for part in parts[:-1]):
-        raise TosError("EntityTooSmall")
     with service.changing((bucket, request.key)), upload.lock:
         # Somebody else may have been faster.
         _upload(service, request)

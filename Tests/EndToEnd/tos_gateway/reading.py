@@ -16,7 +16,7 @@ from .wire import Request, Response, check_key, http_date, list_date, quoted
 # How often a link may lead to a link.
 LINKS_MAX = 8
 # How often a read starts again because the object was replaced meanwhile.
-CHANGES_MAX = 10
+CHANGES_MAX = 50
 
 OVERRIDES = ("content-type", "content-disposition", "content-encoding", "content-language", "cache-control",
              "expires")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from . import bucketing, copying, deleting, describing, listing, moving, multipart, reading, writing
 from .errors import TosError
+from .receiving import META
 from .service import Service
 from .wire import Request, Response
 
@@ -84,9 +85,22 @@ UNKNOWN = frozenset([
     "notification", "objectExpires", "policy", "quota", "replication", "storageClass", "tagging", "versioning",
     "versions", "website", "x-tos-process"])
 
+# The headers of the protocol that the gateway minds. Any other is refused too: one that is overlooked, such
+# as a condition or an encryption, would change what the request means.
+KNOWN_HEADERS = frozenset("x-tos-" + name for name in [
+    "acl", "az-redundancy", "bucket-type", "complete-all", "content-sha256", "copy-source", "copy-source-if-match",
+    "copy-source-if-modified-since", "copy-source-if-none-match", "copy-source-if-unmodified-since",
+    "copy-source-range", "date", "forbid-overwrite", "if-match", "metadata-directive", "modify-timestamp",
+    "modify-timestamp-ns", "project-name", "recursive-mkdir", "security-token", "storage-class",
+    "symlink-bucket", "symlink-target", "tagging", "tagging-directive", "traffic-limit"])
+
 
 def operation(request: Request) -> Operation:
     """The operation that a request is; raises NotImplemented."""
+    strange = {name for name in request.headers if name.startswith("x-tos-") and not name.startswith(META)}
+    strange -= KNOWN_HEADERS
+    if strange or "tos-chunked" in request.headers.get("content-encoding", ""):
+        raise TosError("NotImplemented", "the gateway doesn't know " + (", ".join(sorted(strange)) or "tos-chunked"))
     routes = OBJECT if request.key else BUCKET if request.bucket else SERVICE
     for method, subresource, found in routes:
         if method != request.method or (subresource and not request.has(subresource)):

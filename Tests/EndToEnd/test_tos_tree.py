@@ -82,6 +82,8 @@ def test_a_bucket_with_a_trash_deletes_trees_into_it(tos_tree):
     assert to.startswith(".Trash/") and to.endswith("/a")
     assert prefixes(tos_tree) == ([".Trash/"], ["e"])
     assert tos_tree.get(to + "/b/c") == b"x"
+    client.delete_object(name, to, recursive=True)
+    assert prefixes(tos_tree, ".Trash/") == ([to.removesuffix("a")], [])
     assert client.delete_object(name, "e", skip_trash=True).trash_path is None
     client.delete_object(name, ".Trash", recursive=True)
     assert prefixes(tos_tree) == ([], [])
