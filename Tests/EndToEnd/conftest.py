@@ -16,6 +16,7 @@ import boto3
 import pytest
 from botocore.config import Config
 
+import tos_bucket as tos_buckets
 from weather import Proxy
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -217,6 +218,32 @@ def strict_bucket():
     bucket = Bucket("seaweedfs", SERVERS["seaweedfs"])
     yield bucket
     bucket.clear()
+
+
+@pytest.fixture
+def make_tos_bucket():
+    """Makes buckets behind a TOS gateway: `make("moto", type="hns")`."""
+    made = []
+
+    def make(server, **settings):
+        made.append(tos_buckets.TosBucket(server, client(SERVERS[server]), **settings))
+        return made[-1]
+
+    yield make
+    for bucket in made:
+        bucket.clear()
+
+
+@pytest.fixture(params=sorted(tos_buckets.SERVERS))
+def tos_bucket(request, make_tos_bucket):
+    """A flat bucket behind each TOS gateway."""
+    return make_tos_bucket(request.param)
+
+
+@pytest.fixture(params=sorted(tos_buckets.SERVERS))
+def tos_tree(request, make_tos_bucket):
+    """A hierarchical bucket behind each TOS gateway."""
+    return make_tos_bucket(request.param, type="hns")
 
 
 @pytest.fixture

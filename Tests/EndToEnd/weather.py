@@ -11,6 +11,7 @@ directly. A rule is a dictionary; the first rule that matches a request acts on 
              the connection, or go silent for `stall` seconds
              rate: body bytes per second
              reset_before, close_before: True resets or closes the connection instead of answering
+             lose_answer: True lets the server do what is asked, and resets instead of answering
              raw: send these bytes, head and all, and close the connection
              rewrite: a function (status, headers, body) -> the same three, for small answers
              hole: True swallows the request and never answers
@@ -147,6 +148,8 @@ class Proxy:
                 line, fields = head
                 method, target, _ = line.split(" ", 2)
                 length = int(fields.get("content-length", 0))
+                if fields.get("expect"):
+                    client.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
                 body = reader.read(length) if length else b""
                 path, _, query = target.partition("?")
                 entry = Entry(
@@ -174,14 +177,21 @@ class Proxy:
                         return
                     continue
                 if "status" in rule:
-                    self._answer(client, entry, rule["status"], rule.get("headers", {}), rule.get("body", b""))
+                    # A text of headers is what the request's are searched for.
+                    fields = rule["headers"] if isinstance(rule.get("headers"), dict) else {}
+                    self._answer(client, entry, rule["status"], fields, rule.get("body", b""))
                     continue
                 if upstream is None:
                     upstream = socket.create_connection(self.upstream)
                     upstream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                     source = upstream.makefile("rb")
-                lines = [line] + ["%s: %s" % (k, v) for k, v in fields.items()]
+                # The body is here, so that the server need not say that it wants it.
+                lines = [line] + ["%s: %s" % (k, v) for k, v in fields.items() if k != "expect"]
                 upstream.sendall("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body)
+                if rule.get("lose_answer"):
+                    self._read_head(source)
+                    self._reset(client)
+                    return
                 if not self._relay(client, source, entry, rule):
                     return
         except (OSError, ValueError):
