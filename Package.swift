@@ -118,7 +118,7 @@ let package = Package(
     ),
     tests(
       "StoreClientTests",
-      ["Core", "Support", "HTTP", "StoreWire", "StoreClient", "Simulation"]
+      ["Core", "Support", "Crypto", "HTTP", "StoreWire", "StoreClient", "Simulation"]
     ),
     tests(
       "StoreContractTests",

@@ -5,12 +5,14 @@ internal import Support
 /// Reads a request's body piece by piece, straight into the transport's buffer.
 struct BodyCursor {
   private let source: BodySource
+  private let watcher: (any BodyWatcher)?
   /// How many bytes were read.
   private(set) var position = 0
 
   /// Creates a cursor at the start of `source`.
-  init(_ source: BodySource) {
+  init(_ source: BodySource, watcher: (any BodyWatcher)? = nil) {
     self.source = source
+    self.watcher = watcher
   }
 
   /// Fills `buffer` with the next bytes; fewer only at the end of the body.
@@ -35,6 +37,7 @@ struct BodyCursor {
         at: range.lowerBound + position
       )
     }
+    watcher?.sent(UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes, at: position)
     position += count
     return count
   }

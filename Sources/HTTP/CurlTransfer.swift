@@ -46,7 +46,7 @@ final class CurlTransfer {
     self.submission = submission
     self.easy = easy
     self.idleTimeout = submission.request.idleTimeout ?? idleTimeout
-    body = BodyCursor(submission.request.body)
+    body = BodyCursor(submission.request.body, watcher: submission.request.watcher)
     lastMovement = clock.now
   }
 

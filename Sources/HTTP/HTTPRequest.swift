@@ -26,6 +26,8 @@ package struct HTTPRequest: Sendable {
   ///
   /// Services on the machine's own link are nobody else's: their credentials pass no proxy.
   package var usesProxy: Bool
+  /// Sees the body as it goes out; nil if nobody does.
+  package var watcher: (any BodyWatcher)?
 
   /// Creates a request.
   package init(
@@ -37,7 +39,8 @@ package struct HTTPRequest: Sendable {
     idleTimeout: Duration? = nil,
     isUrgent: Bool = true,
     expectedBodySize: Int? = nil,
-    usesProxy: Bool = true
+    usesProxy: Bool = true,
+    watcher: (any BodyWatcher)? = nil
   ) {
     self.method = method
     self.url = url
@@ -48,7 +51,17 @@ package struct HTTPRequest: Sendable {
     self.isUrgent = isUrgent
     self.expectedBodySize = expectedBodySize
     self.usesProxy = usesProxy
+    self.watcher = watcher
   }
+}
+
+/// Sees the bytes of a request's body as they are handed to the transport.
+package protocol BodyWatcher: AnyObject, Sendable {
+  /// The next bytes of the body go out; `offset` is where they lie in it.
+  ///
+  /// It comes from the transport's thread and must not wait. An offset that was passed already means
+  /// that the body is sent anew from there.
+  func sent(_ bytes: RawSpan, at offset: Int)
 }
 
 /// The head of an answer.

@@ -58,16 +58,6 @@ extension RemoteStore {
   /// The bucket's name and, unless the name alone is unique, the endpoint: what tells it from every
   /// other bucket.
   package var location: String {
-    let endpoint = session.withLock { $0.endpoint }
-    if dialect == .tos {
-      // The same bucket, whether it is asked from inside its cloud or from outside.
-      let host = TOSHost(endpoint.host)
-      return "\(name) at \(host?.publicHost(in: host?.region ?? "").description ?? "\(endpoint)")"
-    }
-    // Bucket names of AWS are unique in a partition, whichever region's endpoint is asked.
-    for domain in [".amazonaws.com", ".amazonaws.com.cn"] where endpoint.host.hasSuffix(domain) {
-      return "\(name) at \(domain.dropFirst())"
-    }
-    return "\(name) at \(endpoint)"
+    "\(name) at \(dialect.place(of: session.withLock { $0.endpoint }))"
   }
 }

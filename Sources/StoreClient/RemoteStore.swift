@@ -3,7 +3,7 @@ package import HTTP
 package import StoreWire
 package import Support
 
-/// A bucket of an S3-compatible store.
+/// A bucket of a store that is reached over the network.
 ///
 /// Each operation builds its request as a value, signs it anew for every try, sends it, and reads
 /// the answer with equal distrust whatever its status says. What a failed try means is decided by
@@ -55,7 +55,7 @@ package final class RemoteStore: ObjectStore {
   let policy: RetryPolicy
   let session: Lock<StoreSession>
   /// The protocol that is spoken.
-  let dialect: StoreDialect
+  let dialect: any WireDialect
 
   package let name: String
 
@@ -79,11 +79,11 @@ package final class RemoteStore: ObjectStore {
       )
     }
     self.bucket = bucket
-    dialect = settings.dialect
+    dialect = settings.wireDialect(bucket: bucket)
     name = "\(settings.dialect)://\(bucket)"
     self.credentials = credentials
     self.surroundings = surroundings
     self.policy = policy
-    session = Lock(StoreSession(settings: settings, bucket: bucket))
+    session = Lock(StoreSession(settings: settings, dialect: dialect))
   }
 }

@@ -53,6 +53,43 @@ import Testing
     #expect(answer == "PUT \(Self.largeSize) \(Self.largeDigest)")
   }
 
+  /// Keeps the bytes of a body as they go out.
+  private final class Watcher: BodyWatcher {
+    private let seen = Lock([UInt8]())
+    var bytes: [UInt8] { seen.withLock { $0 } }
+
+    func sent(_ bytes: RawSpan, at offset: Int) {
+      seen.withLock { seen in
+        seen.removeLast(max(0, seen.count - offset))
+        bytes.withUnsafeBytes { seen.append(contentsOf: $0) }
+      }
+    }
+  }
+
+  @Test func bodyIsSeenWholeAndInOrderAsItGoesOut() async throws {
+    let size = 3 << 20
+    let file = try patternFile(size: size, offset: 5)
+    let small = Array("abc".utf8)
+    for (body, expected) in [
+      (
+        BodySource.file(descriptor: file.number, range: ByteRange(offset: 5, count: size)),
+        Array(WeatherPattern.bytes(0..<size))
+      ), (.bytes(small), small), (.empty, []),
+    ] {
+      let watcher = Watcher()
+      let request = HTTPRequest(
+        method: "PUT",
+        url: weather.url("/digest"),
+        body: body,
+        deadline: soon(),
+        watcher: watcher
+      )
+      _ = try await client.perform(request, receiver: Collector())
+      #expect(watcher.bytes == expected)
+    }
+    withExtendedLifetime(file) {}
+  }
+
   @Test(arguments: ["PUT", "POST", "DELETE"])
   func bytesArriveWhole(_ method: String) async throws {
     let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"

@@ -48,6 +48,11 @@ struct Bench {
     )
   }
 
+  /// Settings of a store that speaks TOS's own protocol.
+  static func tos(_ endpoint: String = "http://127.0.0.1:9000") throws -> StoreSettings {
+    StoreSettings(endpoint: try Endpoint(endpoint), region: "cn-beijing", dialect: .tos)
+  }
+
   /// A context that leaves `seconds` from now.
   func context(_ seconds: Int = 60, retries: Int? = nil) -> RequestContext {
     RequestContext(deadline: time.now + .seconds(seconds), retryCountMax: retries)

@@ -130,3 +130,11 @@ import Testing
     #expect(isRepeated == passing.contains(kind))
   }
 }
+
+extension RetryMachine {
+  /// A try of a store that speaks S3 failed.
+  fileprivate mutating func failed(_ error: StoreError, at now: Instant, random: Double) -> Action {
+    let remedy = S3Dialect(bucket: "b", isAmazons: false).remedy(for: error)
+    return failed(error, remedy: remedy, at: now, random: random)
+  }
+}

@@ -13,6 +13,8 @@ struct ScriptedAnswer: Sendable {
   var hasNoHead = false
   /// How long the exchange takes.
   var duration: Duration = .milliseconds(10)
+  /// True if it comes before the request's body has gone out.
+  var leavesBodyUnread = false
 
   /// An answer with these fields; `Content-Length` is added unless `fields` has one.
   static func answer(
@@ -106,6 +108,7 @@ final class ScriptedClient: HTTPClient {
     }
     if Task.isCancelled { throw HTTPError(.cancelled, "cancelled") }
     let answer = script(request, index)
+    if !answer.leavesBodyUnread { Self.send(request) }
     time.advance(by: answer.duration)
     if time.now >= request.deadline { throw HTTPError(.timedOut, "no answer in time") }
     if answer.hasNoHead, let failure = answer.failure { throw HTTPError(failure, "scripted") }
@@ -114,6 +117,16 @@ final class ScriptedClient: HTTPClient {
     if request.method != "HEAD" { try Self.deliver(answer.body, to: receiver) }
     if let failure = answer.failure { throw HTTPError(failure, "scripted") }
     return head
+  }
+
+  /// Shows the body to whoever watches it go out: a beginning, and then all of it anew, as when a
+  /// connection that was taken up again turns out to be dead.
+  private static func send(_ request: HTTPRequest) {
+    guard let watcher = request.watcher, case .bytes(let bytes) = request.body else { return }
+    let half = bytes.count / 2
+    watcher.sent(bytes.span.bytes.extracting(first: half), at: 0)
+    watcher.sent(bytes.span.bytes.extracting(first: half), at: 0)
+    watcher.sent(bytes.span.bytes.extracting(half..<bytes.count), at: half)
   }
 
   /// Hands the body over in small uneven pieces, as a network does.

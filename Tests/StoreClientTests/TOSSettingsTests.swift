@@ -271,27 +271,6 @@ import Testing
     #expect(error?.message.contains("can't be the name of a TOS bucket") == true)
   }
 
-  @Test func endpointThatWasMadeOfTheRegionMovesWithIt() async throws {
-    var session = StoreSession(
-      settings: try await settings { $0.region = "cn-beijing" },
-      bucket: "data"
-    )
-    let hasMoved = session.learned(region: "cn-shanghai")
-    #expect(hasMoved)
-    #expect(session.region == "cn-shanghai")
-    #expect(session.endpoint.host == "tos-cn-shanghai.volces.com")
-    let isFooled = session.learned(region: "evil.example/")
-    #expect(!isFooled)
-    #expect(session.endpoint.host == "tos-cn-shanghai.volces.com")
-    var named = StoreSession(
-      settings: try await settings { $0.endpoint = "tos-cn-beijing.volces.com" },
-      bucket: "data"
-    )
-    _ = named.learned(region: "cn-shanghai")
-    #expect(named.endpoint.host == "tos-cn-beijing.volces.com")
-    #expect(named.capabilities.hasConditionalCreate == nil)
-  }
-
   @Test func bucketIsTheSameFromInsideItsCloudAndFromOutside() async throws {
     func location(_ environment: [String: String]) async throws -> String {
       try await RemoteStore.configured(

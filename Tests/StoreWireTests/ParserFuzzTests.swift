@@ -26,6 +26,13 @@ import Testing
     "[default]\nregion = x # y\n[profile a]\ns3 =\n  k = v\n",
     "[default]\nregion = \"x\\u0041\" # y\nn = 1_0\n[default.\"ve-tos\"]\nl = [ [1], {a = 'b'},\n]\n"
       + "t = \"\"\"\na\\\n  b\"\"\"\nd = 2026-11-30T08:30:00Z\n[[x]]\n",
+    "{\"IsTruncated\":true,\"NextContinuationToken\":\"t\",\"EncodingType\":\"url\",\"Contents\":["
+      + "{\"Key\":\"p/a+%2B\",\"Size\":5,\"ETag\":\"\\\"e\\\"\",\"HashCrc64ecma\":\"7\"},"
+      + "{\"Key\":\"p/\\u00e9\\ud83d\\ude00\",\"Size\":-1e9}],\"CommonPrefixes\":[{\"Prefix\":\"p/c/\"}]}",
+    "{\"Code\":\"SlowDown\",\"Message\":\"less\",\"EC\":\"0004-00000001\",\"RequestId\":\"R\"}",
+    "{\"Parts\":[{\"PartNumber\":1,\"ETag\":\"e\",\"Size\":5}],\"IsTruncated\":true,"
+      + "\"NextPartNumberMarker\":2,\"Error\":[{\"Key\":\"k\",\"Code\":\"AccessDenied\"}],"
+      + "\"Uploads\":[{\"Key\":\"p/k\",\"UploadId\":\"u\"}],\"TagSet\":{\"Tags\":[{\"Key\":\"a\"}]}}",
     "# c\nak=AKLT\nsk = s\n token=a b\nendpoint=tos-cn-beijing.volces.com\n",
   ].map { Array($0.utf8) }
 
@@ -91,6 +98,7 @@ import Testing
     _ = try? S3Answers.copied(answer, to: request)
     _ = try? S3Answers.createdUpload(answer, to: request)
     _ = try? S3Answers.location(answer, to: request)
+    try parseTOS(answer, request)
     let text = String(decoding: bytes, as: UTF8.self)
     parseErrors(bytes, text: text, request: request)
     _ = try? ProfileFile(parsing: bytes, kind: .config)
@@ -106,6 +114,24 @@ import Testing
     }
   }
 
+  private func parseTOS(_ answer: WireAnswer, _ request: WireRequest) throws {
+    let key = ObjectKey("k")
+    if let page = try? TOSAnswers.parts(answer, to: request, after: nil) {
+      #expect(page.parts.allSatisfy { (1...10_000).contains($0.partNumber) })
+    }
+    if let page = try? TOSAnswers.uploads(answer, to: request, prefix: key, after: nil) {
+      #expect(page.uploads.allSatisfy { $0.reference.key.hasPrefix(key) })
+    }
+    let failures = try? TOSAnswers.deletedObjects(answer, to: request, keys: [key])
+    #expect((failures ?? [:]).keys.allSatisfy { $0 == key })
+    _ = try? TOSAnswers.copied(answer, to: request)
+    _ = try? TOSAnswers.createdUpload(answer, to: request)
+    _ = try? TOSAnswers.completedUpload(answer, to: request)
+    _ = try? TOSAnswers.tags(answer, to: request)
+    _ = try? TOSAnswers.fileStatus(answer, to: request, key: key)
+    _ = try? TOSAnswers.done(answer, to: request)
+  }
+
   private func parseListing(_ answer: WireAnswer) throws {
     let list = ListRequest(
       prefix: ObjectKey("p/"),
@@ -113,7 +139,12 @@ import Testing
       continuationToken: "s"
     )
     let request = S3Requests.listObjects(list)
-    guard let listing = try? S3Answers.listing(answer, to: request, list: list) else { return }
+    check(try? TOSAnswers.listing(answer, to: request, list: list), list)
+    check(try? S3Answers.listing(answer, to: request, list: list), list)
+  }
+
+  private func check(_ listing: ListAnswer?, _ list: ListRequest) {
+    guard let listing else { return }
     #expect(listing.page.nextToken != "s")
     for object in listing.page.objects {
       #expect(object.key.hasPrefix(list.prefix))
@@ -131,6 +162,7 @@ import Testing
       answer.fields["Date"] = text
       answer.fields["x-amz-request-id"] = text
       answer.fields["x-amz-bucket-region"] = text
+      _ = TOSAnswers.error(answer, to: request)
       let error = S3Answers.error(answer, to: request)
       #expect(!error.description.contains { $0.isNewline })
       #expect(error.description.utf8.count < 4096)

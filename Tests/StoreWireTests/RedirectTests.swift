@@ -50,7 +50,7 @@ import Testing
   )
   func hostIsNamedWithoutTheRest(_ location: String, _ host: String?) throws {
     let answer = WireAnswer(status: 302, fields: HeaderFields(["Location": location]))
-    #expect(S3Answers.redirectHost(answer, nil) == host)
+    #expect(S3Answers.redirectHost(answer, endpoint: nil) == host)
     let message = try error(302, ["Location": location]).message
     #expect(!message.contains("pass"))
     #expect(message.contains(host ?? "doesn't say where to"))

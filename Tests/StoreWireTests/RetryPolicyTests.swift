@@ -16,15 +16,17 @@ import Testing
     timeLeft: Duration = .seconds(60),
     random: Double = 0.5
   ) -> RetryPolicy.Attempt {
-    RetryPolicy.Attempt(
-      failure: StoreError(
-        kind,
-        .getObject,
-        status: status,
-        code: code,
-        message: "",
-        retryAfter: retryAfter
-      ),
+    let failure = StoreError(
+      kind,
+      .getObject,
+      status: status,
+      code: code,
+      message: "",
+      retryAfter: retryAfter
+    )
+    return RetryPolicy.Attempt(
+      failure: failure,
+      remedy: S3Dialect(bucket: "b", isAmazons: false).remedy(for: failure),
       isIdempotent: isIdempotent,
       retryCount: retryCount,
       retryCountMax: retryCountMax,

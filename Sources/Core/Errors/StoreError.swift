@@ -60,6 +60,8 @@ package struct StoreError: Error, Hashable, Sendable {
   package var status: Int?
   /// The store's error code, such as `NoSuchKey`.
   package var code: String?
+  /// The store's finer code where it has one, such as TOS's EC `0026-00000022`.
+  package var subcode: String?
   /// The store's request id, which its support asks for.
   package var requestID: String?
   /// One sentence for a person.
@@ -76,6 +78,7 @@ package struct StoreError: Error, Hashable, Sendable {
     key: ObjectKey? = nil,
     status: Int? = nil,
     code: String? = nil,
+    subcode: String? = nil,
     requestID: String? = nil,
     message: String,
     errno: Int32? = nil,
@@ -86,6 +89,7 @@ package struct StoreError: Error, Hashable, Sendable {
     self.key = key
     self.status = status
     self.code = code
+    self.subcode = subcode
     self.requestID = requestID
     self.message = message
     self.errno = errno
@@ -101,6 +105,7 @@ extension StoreError: CustomStringConvertible {
     text += ": \(message)"
     var facts: [String] = []
     if let code { facts.append(code) }
+    if let subcode { facts.append("EC \(subcode)") }
     if let status { facts.append("HTTP \(status)") }
     if let requestID { facts.append("request id \(requestID)") }
     if !facts.isEmpty { text += " (\(facts.joined(separator: ", ")))" }

@@ -80,7 +80,7 @@ extension ObjectStore {
 
 extension StoreError {
   /// The store has no such operation; nothing was sent.
-  fileprivate static func lacking(_ operation: StoreOperation, _ key: ObjectKey) -> StoreError {
+  package static func lacking(_ operation: StoreOperation, _ key: ObjectKey) -> StoreError {
     StoreError(.unsupported, operation, key: key, message: "this store can't do that")
   }
 }

@@ -6,6 +6,11 @@ package enum WriteCondition: Hashable, Sendable {
   case ifAbsent
   /// Only if this version is there.
   case ifMatch(ETag)
+
+  /// True if a certain version must be there.
+  package var namesVersion: Bool {
+    if case .ifMatch = self { true } else { false }
+  }
 }
 
 /// What to store, and with which facts.

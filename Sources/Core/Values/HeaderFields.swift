@@ -6,6 +6,12 @@ package struct HeaderFields: Hashable, Sendable {
     package var name: String
     /// The value without surrounding white space.
     package var value: String
+
+    /// Creates a field.
+    package init(name: String, value: String) {
+      self.name = name
+      self.value = value
+    }
   }
 
   /// The fields in order.

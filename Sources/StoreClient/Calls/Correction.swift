@@ -17,15 +17,20 @@ enum Correction: Hashable, Sendable {
   private static let clockErrorMin = Duration.seconds(300)
 
   /// Reads from a refusal what was wrong; nil if it names nothing that could be put right.
-  init?(of error: StoreError, _ answer: WireAnswer, _ route: RemoteStore.Route) {
-    if error.code == "RequestTimeTooSkewed" || error.code == "RequestExpired" {
-      guard let store = S3Answers.serverTime(answer) else { return nil }
+  init?(
+    of error: StoreError,
+    _ answer: WireAnswer,
+    _ route: RemoteStore.Route,
+    _ dialect: any WireDialect
+  ) {
+    if dialect.remedy(for: error) == .clock {
+      guard let store = answer.date else { return nil }
       self = .clock(store: store, own: route.signedAt)
       return
     }
     switch error.kind {
     case .wrongRegion, .accessDenied, .invalidRequest, .badCredentials:
-      if let region = S3Answers.regionHint(answer), region != route.region {
+      if let region = dialect.regionHint(answer), region != route.region {
         self = .region(region)
         return
       }
@@ -33,7 +38,7 @@ enum Correction: Hashable, Sendable {
     }
     // The answer to HEAD has no code; what it may be about is looked at one by one.
     let isMute = error.code == nil && (error.status == 400 || error.status == 403)
-    if isMute, let store = S3Answers.serverTime(answer),
+    if isMute, let store = answer.date,
       abs(store.seconds - route.storeTime.seconds) > Self.clockErrorMin.components.seconds
     {
       self = .clock(store: store, own: route.signedAt)

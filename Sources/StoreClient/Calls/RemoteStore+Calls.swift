@@ -47,6 +47,7 @@ extension RemoteStore {
       }
       let action = machine.failed(
         failure.error,
+        remedy: dialect.remedy(for: failure.error),
         at: surroundings.time.now,
         random: surroundings.random()
       )
@@ -60,33 +61,71 @@ extension RemoteStore {
     }
   }
 
-  /// Sends `request` until it succeeds and returns the answer with its document.
+  /// Makes `call` until it succeeds and returns what its answer means.
   ///
-  /// `read` makes the answer into a value; what it throws is a failed try.
-  func call<Answer: Sendable>(
-    _ request: WireRequest,
+  /// What reading the answer throws is a failed try, and so is a body of which the store computed
+  /// another checksum than we did while it went out.
+  func make<Answer: Sendable>(
+    _ call: WireCall<Answer>,
     body: BodySource? = nil,
     isSilent: Bool = false,
-    context: RequestContext,
-    read: @Sendable (WireAnswer) throws(StoreError) -> Answer
+    context: RequestContext
   ) async throws(TryFailure) -> Answer {
-    try await run(request, context) { (current, _) throws(TryFailure) in
+    let request = call.request
+    return try await run(request, context) { (current, _) throws(TryFailure) in
       let route = try await route(for: request, by: current.deadline)
+      let checksum = body == nil || !checksBodies ? nil : SentChecksum()
       let sending = Sending(
         body: body ?? (request.document.isEmpty ? .empty : .bytes(request.document)),
         deadline: current.deadline,
         isUrgent: context.isUrgent,
         isRetry: current.isRetry,
-        isSilent: isSilent
+        isSilent: isSilent,
+        watcher: checksum
       )
       let answer = try await document(request, by: route, sending)
       if let body { surroundings.metrics.sent(body.count) }
+      let value: Answer
       do throws(StoreError) {
-        return try read(answer)
+        value = try call.read(answer)
       } catch {
         throw failure(error, answer, route)
       }
+      if let body, let checksum { try check(checksum, of: body, answer, request) }
+      return value
     }
+  }
+
+  /// True if the store tells checksums of what it was sent.
+  private var checksBodies: Bool {
+    session.withLock { $0.capabilities.wholeObjectChecksum } == .crc64
+  }
+
+  /// Throws if the store has other bytes than were sent.
+  private func check(
+    _ checksum: SentChecksum,
+    of body: BodySource,
+    _ answer: WireAnswer,
+    _ request: WireRequest
+  ) throws(TryFailure) {
+    guard let told = dialect.bodyChecksum(answer), let sent = checksum.value(of: body.count),
+      told != sent
+    else { return }
+    var failure = TryFailure(
+      StoreError(
+        .invalidAnswer,
+        request.operation,
+        key: request.key,
+        status: answer.status,
+        requestID: answer.fields[dialect.requestIDField],
+        message:
+          "the store has other bytes than were sent: its CRC-64 is \(told) instead of \(sent)"
+      ),
+      mayHaveHappened: true
+    )
+    // A repeat would meet the damaged object and be refused for it.
+    failure.isFinal = !request.isIdempotent
+    throw failure
   }
 
   /// Sends `request` once and returns the answer with its body, whatever the status.
@@ -153,7 +192,7 @@ extension RemoteStore {
   func failure(_ error: StoreError, _ answer: WireAnswer, _ route: Route) -> TryFailure {
     TryFailure(
       error,
-      correction: Correction(of: error, answer, route),
+      correction: Correction(of: error, answer, route, dialect),
       mayHaveHappened: RetryPolicy.outcomeIsUnknown(after: error)
     )
   }

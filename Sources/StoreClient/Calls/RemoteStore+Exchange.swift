@@ -24,6 +24,8 @@ extension RemoteStore {
     /// True if the store may work for minutes before it says anything.
     var isSilent = false
     var expectedBodySize: Int?
+    /// Sees the body as it goes out.
+    var watcher: (any BodyWatcher)?
   }
 
   /// Returns how the next request goes, by what is known now.
@@ -70,7 +72,7 @@ extension RemoteStore {
     let target = route.endpoint.target(of: request, bucket: bucket)
     var fields = request.fields
     if let keys = route.identity.credentials {
-      fields = Signer(dialect: .s3, region: route.region)
+      fields = Signer(dialect: dialect.signature, region: route.region)
         .fields(of: request, to: target, credentials: keys, at: route.storeTime)
     }
     let http = HTTPRequest(
@@ -81,7 +83,8 @@ extension RemoteStore {
       deadline: sending.deadline,
       idleTimeout: sending.isSilent ? sending.deadline - surroundings.time.now : nil,
       isUrgent: sending.isUrgent,
-      expectedBodySize: sending.expectedBodySize
+      expectedBodySize: sending.expectedBodySize,
+      watcher: sending.watcher
     )
     surroundings.metrics.requestStarted(request.operation, isRetry: sending.isRetry)
     let start = surroundings.time.now
@@ -91,7 +94,7 @@ extension RemoteStore {
         let own = surroundings.time.wallTime
         session.withLock { $0.lastDate = (date, own) }
       }
-      log(request, start, "\(head.status)", head.fields["x-amz-request-id"])
+      log(request, start, "\(head.status)", head.fields[dialect.requestIDField])
       return head
     } catch {
       log(request, start, "\(error.kind)", nil)

@@ -66,8 +66,13 @@ struct RetryMachine: Sendable {
     deadline = max(deadline, now + allowance)
   }
 
-  /// A try failed; `random` is between 0 and 1.
-  mutating func failed(_ error: StoreError, at now: Instant, random: Double) -> Action {
+  /// A try failed; `remedy` is what could help against that, and `random` between 0 and 1.
+  mutating func failed(
+    _ error: StoreError,
+    remedy: RetryPolicy.Remedy,
+    at now: Instant,
+    random: Double
+  ) -> Action {
     let previous = lastFailure
     let hadProgress = hasProgress
     lastFailure = error
@@ -82,6 +87,7 @@ struct RetryMachine: Sendable {
     internalErrorCount = error.status == 500 ? internalErrorCount + 1 : 0
     let attempt = RetryPolicy.Attempt(
       failure: error,
+      remedy: remedy,
       // What may have happened is looked into afterwards, by `settled`.
       isIdempotent: true,
       retryCount: failureCount - 1,

@@ -15,20 +15,31 @@ struct StoreSession: Sendable {
   /// The date of the last answer as it was written, and this machine's time then.
   var lastDate: (text: String, own: Timestamp)?
 
-  private let followsRegion: Bool
+  /// What the store said of its bucket when it was asked; nil before.
+  private(set) var bucket: BucketFacts?
 
-  init(settings: StoreSettings, bucket: String) {
+  private let dialect: any WireDialect
+
+  init(settings: StoreSettings, dialect: any WireDialect) {
     endpoint = settings.endpoint
     region = settings.region
-    followsRegion = settings.isEndpointOfRegion
-    guard followsRegion, settings.dialect == .s3 else { return }
-    // Source: Amazon S3 User Guide, "Conditional writes"; all general purpose buckets have them.
-    capabilities.hasConditionalCreate = true
-    capabilities.hasConditionalReplace = true
-    capabilities.hasConditionalComplete = true
-    // Directory buckets list in another order, and their names say what they are.
-    // Source: Amazon S3 User Guide, "Directory bucket naming rules".
-    capabilities.listsInByteOrder = !bucket.hasSuffix("--x-s3")
+    self.dialect = dialect
+    capabilities = dialect.capabilities(of: nil)
+  }
+
+  /// The store said what its bucket is.
+  mutating func learned(bucket facts: BucketFacts) {
+    guard facts != bucket else { return }
+    bucket = facts
+    let found = capabilities
+    capabilities = dialect.capabilities(of: facts)
+    // What was found out by trying stays known.
+    capabilities.hasNativeRename = capabilities.hasNativeRename ?? found.hasNativeRename
+    capabilities.hasConditionalCreate =
+      capabilities.hasConditionalCreate ?? found.hasConditionalCreate
+    capabilities.hasConditionalReplace =
+      capabilities.hasConditionalReplace ?? found.hasConditionalReplace
+    capabilities.listsInByteOrder = capabilities.listsInByteOrder ?? found.listsInByteOrder
   }
 
   /// The bucket answered from, or named, another region.
@@ -36,10 +47,7 @@ struct StoreSession: Sendable {
   /// - Returns: false if that can't be a region's name; then nothing changed.
   mutating func learned(region: String) -> Bool {
     guard Self.isRegion(region) else { return false }
-    if followsRegion {
-      guard let moved = endpoint.moved(to: region) else { return false }
-      endpoint = moved
-    }
+    if let moved = dialect.endpoint(endpoint, in: region) { endpoint = moved }
     self.region = region
     return true
   }
@@ -76,19 +84,5 @@ struct StoreSession: Sendable {
         default: false
         }
       }
-  }
-}
-
-extension Endpoint {
-  /// The same service in another region; nil if the region can't be part of a host name.
-  fileprivate func moved(to region: String) -> Endpoint? {
-    var moved = self
-    if let host = TOSHost(host) {
-      moved.host = host.publicHost(in: region).description
-    } else {
-      guard let aws = try? Endpoint.aws(region: region) else { return nil }
-      moved.host = aws.host
-    }
-    return moved
   }
 }

@@ -42,6 +42,14 @@ package struct StoreSettings: Hashable, Sendable {
     isEndpointOfRegion = false
   }
 
+  /// The protocol as it is spoken with one bucket.
+  package func wireDialect(bucket: String) -> any WireDialect {
+    switch dialect {
+    case .s3: S3Dialect(bucket: bucket, isAmazons: isEndpointOfRegion)
+    case .tos: TOSDialect(bucket: bucket)
+    }
+  }
+
   /// Creates the settings that options, environment and profile make, in this order.
   ///
   /// Source: AWS SDKs and Tools Reference Guide, "Service-specific endpoints" (the order of the

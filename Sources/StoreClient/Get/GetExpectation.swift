@@ -13,6 +13,8 @@ struct GetExpectation: Sendable {
   var request: GetRequest
   /// The same, as it was sent.
   var wire: WireRequest
+  /// How the answer is read.
+  var dialect: any WireDialect
   /// When the version was made, where the store gives no tag to hold on to; nil at first.
   var lastModified: Timestamp?
 
@@ -31,7 +33,7 @@ struct GetExpectation: Sendable {
     guard (200..<300).contains(head.status) else { return .readError }
     let answer = WireAnswer(status: head.status, fields: head.fields)
     do throws(StoreError) {
-      let metadata = try S3Answers.objectRange(answer, to: wire, get: request)
+      let metadata = try dialect.objectRange(answer, to: wire, get: request)
       if let objection = objection(to: metadata, head) { return .refuse(objection) }
       return .take(metadata)
     } catch {
@@ -82,7 +84,7 @@ struct GetExpectation: Sendable {
       wire.operation,
       key: wire.key,
       status: head.status,
-      requestID: head.fields["x-amz-request-id"],
+      requestID: head.fields[dialect.requestIDField],
       message: message.utf8.printable
     )
   }

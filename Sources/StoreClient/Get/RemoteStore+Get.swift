@@ -9,7 +9,7 @@ extension RemoteStore {
     into sink: any BodySink,
     context: RequestContext
   ) async throws(StoreError) -> GetAnswer {
-    let wire = try S3Requests.getObject(request)
+    let wire = try dialect.getObject(request)
     var progress = GetProgress(request)
     do throws(TryFailure) {
       let metadata = try await run(wire, context) {
@@ -34,7 +34,7 @@ extension RemoteStore {
     let rest = progress.rest
     let wire: WireRequest
     do throws(StoreError) {
-      wire = try S3Requests.getObject(rest)
+      wire = try dialect.getObject(rest)
     } catch {
       throw TryFailure(error)
     }
@@ -43,6 +43,7 @@ extension RemoteStore {
       expectation: GetExpectation(
         request: rest,
         wire: wire,
+        dialect: dialect,
         lastModified: progress.lastModified
       ),
       sink: sink,
@@ -80,7 +81,7 @@ extension RemoteStore {
     case .readError:
       if let transport, transport.kind == .cancelled { throw transportFailure(transport, wire) }
       let answer = WireAnswer(status: head.status, fields: head.fields, body: outcome.errorBody)
-      throw failure(S3Answers.error(answer, to: wire), answer, route)
+      throw failure(dialect.error(answer, to: wire), answer, route)
     case .refuse(let error):
       throw TryFailure(error)
     }
@@ -115,7 +116,7 @@ extension RemoteStore {
           wire.operation,
           key: wire.key,
           status: outcome.head?.status,
-          requestID: outcome.head?.fields["x-amz-request-id"],
+          requestID: outcome.head?.fields[dialect.requestIDField],
           message: "the answer has more bytes than it announced"
         )
       )

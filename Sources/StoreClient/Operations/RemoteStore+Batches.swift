@@ -7,19 +7,15 @@ extension RemoteStore {
     context: RequestContext
   ) async throws(StoreError) -> [ObjectKey: StoreError] {
     var failures: [ObjectKey: StoreError] = [:]
-    let together = keys.filter(S3Requests.canDeleteTogether)
+    let together = keys.filter(dialect.canDeleteTogether)
     var start = 0
     while start < together.count {
-      let end = min(start + S3Requests.deletedKeyCountMax, together.count)
+      let end = min(start + dialect.deletedKeyCountMax, together.count)
       let batch = Array(together[start..<end])
       start = end
-      let wire = try S3Requests.deleteObjects(batch)
-      let failed = try await write(wire, context) { (answer) throws(StoreError) in
-        try S3Answers.deletedObjects(answer, to: wire, keys: batch)
-      }
-      failures.merge(failed) { $1 }
+      failures.merge(try await write(dialect.deleteObjects(batch), context)) { $1 }
     }
-    for key in keys where !S3Requests.canDeleteTogether(key) {
+    for key in keys where !dialect.canDeleteTogether(key) {
       do throws(StoreError) {
         try await delete(key, ifMatch: nil, context: context)
       } catch {
@@ -36,9 +32,6 @@ extension RemoteStore {
     versionID: String?,
     context: RequestContext
   ) async throws(StoreError) -> [String: String] {
-    let wire = try S3Requests.getObjectTagging(key, versionID: versionID)
-    return try await read(wire, context) { (answer) throws(StoreError) in
-      try S3Answers.tags(answer, to: wire)
-    }
+    try await read(dialect.objectTags(key, versionID: versionID), context)
   }
 }

@@ -7,10 +7,7 @@ extension RemoteStore {
     _ request: ListRequest,
     context: RequestContext
   ) async throws(StoreError) -> ListPage {
-    let wire = S3Requests.listObjects(request)
-    let answer = try await read(wire, context) { (answer) throws(StoreError) in
-      try S3Answers.listing(answer, to: wire, list: request)
-    }
+    let answer = try await read(dialect.listObjects(request), context)
     if let reason = answer.skipped.first {
       surroundings.log.write(
         .warning,
@@ -33,12 +30,10 @@ extension RemoteStore {
   }
 
   package func probe(context: RequestContext) async throws(StoreError) {
-    let wire = S3Requests.headBucket()
     let failure: StoreError
     do throws(StoreError) {
-      _ = try await read(wire, context) { (answer) throws(StoreError) in
-        try S3Answers.bucket(answer, to: wire)
-      }
+      let facts = try await read(dialect.headBucket(), context)
+      session.withLock { $0.learned(bucket: facts) }
       return
     } catch {
       failure = error
@@ -52,5 +47,13 @@ extension RemoteStore {
       ListRequest(prefix: ObjectKey(""), isDelimited: false, countMax: 1),
       context: context
     )
+  }
+
+  /// What the store says of its bucket, asked once.
+  func bucketFacts(_ context: RequestContext) async throws(StoreError) -> BucketFacts {
+    if let facts = session.withLock({ $0.bucket }) { return facts }
+    let facts = try await read(dialect.headBucket(), context)
+    session.withLock { $0.learned(bucket: facts) }
+    return facts
   }
 }

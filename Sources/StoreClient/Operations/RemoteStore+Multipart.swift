@@ -7,10 +7,7 @@ extension RemoteStore {
     context: RequestContext
   ) async throws(StoreError) -> String {
     // A repeat may leave an upload without parts behind, which no one can tell from another's.
-    let wire = try S3Requests.createMultipartUpload(request)
-    return try await write(wire, context) { (answer) throws(StoreError) in
-      try S3Answers.createdUpload(answer, to: wire)
-    }
+    try await write(dialect.createMultipartUpload(request), context)
   }
 
   package func uploadPart(
@@ -19,15 +16,18 @@ extension RemoteStore {
     body: BodySource,
     context: RequestContext
   ) async throws(StoreError) -> UploadedPart {
-    let wire = try S3Requests.uploadPart(
+    let call = try dialect.uploadPart(
       upload,
       partNumber: partNumber,
       bodyHash: bodyHash(of: body)
     )
-    let etag = try await write(wire, body: body, context) { (answer) throws(StoreError) in
-      try S3Answers.uploadedPart(answer, to: wire)
-    }
-    return UploadedPart(partNumber: partNumber, etag: etag, size: body.count)
+    let part = try await write(call, body: body, context)
+    return UploadedPart(
+      partNumber: partNumber,
+      etag: part.etag,
+      size: body.count,
+      crc64: part.crc64
+    )
   }
 
   package func uploadPartCopy(
@@ -37,17 +37,19 @@ extension RemoteStore {
     range: ByteRange,
     context: RequestContext
   ) async throws(StoreError) -> UploadedPart {
-    let wire = try S3Requests.uploadPartCopy(
+    let call = try dialect.uploadPartCopy(
       upload,
       partNumber: partNumber,
       source: source,
-      range: range,
-      bucket: bucket
+      range: range
     )
-    let etag = try await write(wire, isSilent: true, context) { (answer) throws(StoreError) in
-      try S3Answers.copiedPart(answer, to: wire)
-    }
-    return UploadedPart(partNumber: partNumber, etag: etag, size: range.count)
+    let part = try await write(call, isSilent: true, context)
+    return UploadedPart(
+      partNumber: partNumber,
+      etag: part.etag,
+      size: range.count,
+      crc64: part.crc64
+    )
   }
 
   package func completeMultipartUpload(
@@ -56,22 +58,13 @@ extension RemoteStore {
     condition: WriteCondition,
     context: RequestContext
   ) async throws(StoreError) -> CompletedUpload {
-    let wire = try S3Requests.completeMultipartUpload(upload, parts: parts, condition: condition)
-    return try await write(wire, isSilent: true, context) { (answer) throws(StoreError) in
-      let completed = try S3Answers.completedUpload(answer, to: wire)
-      guard let etag = completed.etag else {
-        throw StoreError(
-          .invalidAnswer,
-          wire.operation,
-          key: wire.key,
-          message: "the answer has no tag of the object"
-        )
-      }
-      return CompletedUpload(etag: etag, versionID: completed.versionID)
-    } settle: { () async -> CompletedUpload? in
-      guard let tag = ETag.ofParts(parts) else { return nil }
-      let found = await self.found(upload.key, tagged: tag, size: nil, context)
-      return found.map { CompletedUpload(etag: tag, versionID: $0.versionID) }
+    let call = try dialect.completeMultipartUpload(upload, parts: parts, condition: condition)
+    return try await write(call, isSilent: true, context) { () async -> CompletedUpload? in
+      let tag = ETag.ofParts(parts).map { ContentProof(etag: $0) }
+      guard let proof = ContentProof(checksumsOf: parts) ?? tag,
+        let found = await self.found(upload.key, proof, context), let etag = found.etag
+      else { return nil }
+      return CompletedUpload(etag: etag, crc64: found.crc64, versionID: found.versionID)
     }
   }
 
@@ -79,10 +72,7 @@ extension RemoteStore {
     _ upload: UploadReference,
     context: RequestContext
   ) async throws(StoreError) {
-    let wire = try S3Requests.abortMultipartUpload(upload)
-    try await write(wire, context) { (answer) throws(StoreError) in
-      try S3Answers.aborted(answer, to: wire)
-    }
+    try await write(dialect.abortMultipartUpload(upload), context)
   }
 
   package func listParts(
@@ -93,11 +83,7 @@ extension RemoteStore {
     var marker: Int?
     // The answer's markers ascend, so 10,000 pages are the most there can be.
     repeat {
-      let after = marker
-      let wire = try S3Requests.listParts(upload, after: after)
-      let page = try await read(wire, context) { (answer) throws(StoreError) in
-        try S3Answers.parts(answer, to: wire, after: after)
-      }
+      let page = try await read(dialect.listParts(upload, after: marker), context)
       parts += page.parts
       marker = page.nextMarker
     } while marker != nil
@@ -112,11 +98,10 @@ extension RemoteStore {
     var marker: UploadReference?
     var seen: Set<UploadReference> = []
     repeat {
-      let after = marker
-      let wire = S3Requests.listMultipartUploads(prefix: prefix, after: after)
-      let page = try await read(wire, context) { (answer) throws(StoreError) in
-        try S3Answers.uploads(answer, to: wire, prefix: prefix, after: after)
-      }
+      let page = try await read(
+        dialect.listMultipartUploads(prefix: prefix, after: marker),
+        context
+      )
       uploads += page.uploads
       marker = page.nextMarker
       guard marker.map({ seen.insert($0).inserted }) ?? true else {

@@ -5,12 +5,11 @@ internal import Support
 extension RemoteStore {
   /// Makes a call that changes nothing.
   func read<Answer: Sendable>(
-    _ wire: WireRequest,
-    _ context: RequestContext,
-    read: @Sendable (WireAnswer) throws(StoreError) -> Answer
+    _ call: WireCall<Answer>,
+    _ context: RequestContext
   ) async throws(StoreError) -> Answer {
     do throws(TryFailure) {
-      return try await call(wire, context: context, read: read)
+      return try await make(call, context: context)
     } catch {
       throw error.error
     }
@@ -25,17 +24,16 @@ extension RemoteStore {
   /// ours, else nil. The failure then stands: nothing is taken for done on a guess.
   @discardableResult
   func write<Answer: Sendable>(
-    _ wire: WireRequest,
+    _ call: WireCall<Answer>,
     body: BodySource? = nil,
     isSilent: Bool = false,
     _ context: RequestContext,
-    read: @Sendable (WireAnswer) throws(StoreError) -> Answer,
     settle: () async -> Answer? = { nil }
   ) async throws(StoreError) -> Answer {
     do throws(TryFailure) {
-      return try await call(wire, body: body, isSilent: isSilent, context: context, read: read)
+      return try await make(call, body: body, isSilent: isSilent, context: context)
     } catch {
-      learn(from: error.error, wire)
+      learn(from: error.error, call.request)
       let isSettleable = error.mayHaveHappened && error.error.kind != .cancelled
       if isSettleable, let answer = await settle() { return answer }
       throw error.error
@@ -51,28 +49,26 @@ extension RemoteStore {
     default: return
     }
     session.withLock { session in
-      if wire.fields["If-None-Match"] != nil { session.capabilities.hasConditionalCreate = knows }
-      if wire.fields["If-Match"] != nil, wire.operation != .deleteObject {
+      if wire.condition == .ifAbsent { session.capabilities.hasConditionalCreate = knows }
+      if wire.condition.namesVersion, wire.operation != .deleteObject {
         session.capabilities.hasConditionalReplace = knows
       }
     }
   }
 
-  /// Returns what the store has at `key` if that has this tag, and this size if one is given.
+  /// Returns what the store has at `key` if it is what `proof` describes.
   func found(
     _ key: ObjectKey,
-    tagged tag: ETag,
-    size: Int?,
+    _ proof: ContentProof,
     _ context: RequestContext
   ) async -> WriteAnswer? {
     let metadata = try? await head(key, versionID: nil, ifMatch: nil, context: context)
-    guard let metadata, metadata.version.etag == tag, size == nil || size == metadata.size else {
-      return nil
-    }
+    guard let metadata, proof.describes(metadata) else { return nil }
     return WriteAnswer(
-      etag: tag,
+      etag: metadata.version.etag,
       lastModified: metadata.version.lastModified,
-      versionID: metadata.currentVersionID
+      versionID: metadata.currentVersionID,
+      crc64: metadata.crc64
     )
   }
 

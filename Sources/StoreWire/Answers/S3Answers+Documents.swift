@@ -27,7 +27,7 @@ extension S3Answers {
     return WriteAnswer(
       etag: etag,
       lastModified: document.fields["LastModified"].flatMap(WireDate.iso8601),
-      date: serverTime(answer),
+      date: answer.date,
       versionID: versionID(answer.fields)
     )
   }
@@ -60,29 +60,23 @@ extension S3Answers {
   package static func completedUpload(
     _ answer: WireAnswer,
     to request: WireRequest
-  ) throws(StoreError) -> WriteAnswer {
+  ) throws(StoreError) -> CompletedUpload {
     let document = try self.document(answer, to: request, root: "CompleteMultipartUploadResult")
     guard let etag = etag(document.fields.text("ETag")) else {
       throw invalid(answer, to: request, "the answer has no tag of the object")
     }
-    return WriteAnswer(
-      etag: etag,
-      date: serverTime(answer),
-      versionID: versionID(answer.fields)
-    )
+    return CompletedUpload(etag: etag, versionID: versionID(answer.fields))
   }
 
   /// Reads one page of ListParts.
   ///
-  /// - Returns: the parts in the store's order, and after which number the next page begins; nil
-  ///   on the last.
   /// - Throws: `.invalidAnswer` also if a part has no number or tag, because a part that is missed
   ///   would be sent again, and if the pages don't advance.
   package static func parts(
     _ answer: WireAnswer,
     to request: WireRequest,
     after marker: Int? = nil
-  ) throws(StoreError) -> (parts: [UploadedPart], nextMarker: Int?) {
+  ) throws(StoreError) -> PartsPage {
     var parts: [UploadedPart] = []
     let document = try self.document(answer, to: request, root: "ListPartsResult")
     for (name, record) in document.records where name == "Part" {
@@ -95,12 +89,12 @@ extension S3Answers {
         UploadedPart(partNumber: number, etag: etag, size: record["Size"]?.sizeValue)
       )
     }
-    guard document.fields.text("IsTruncated") == "true" else { return (parts, nil) }
-    let last = document.fields["NextPartNumberMarker"]?.decimalValue ?? parts.last?.partNumber
-    guard let last, last > marker ?? 0 else {
+    let isTruncated = document.fields.text("IsTruncated") == "true"
+    let next = document.fields["NextPartNumberMarker"]?.decimalValue
+    guard let page = PartsPage(parts, isTruncated: isTruncated, next: next, after: marker) else {
       throw invalid(answer, to: request, "the pages of the parts don't advance")
     }
-    return (parts, last)
+    return page
   }
 
   /// Reads the answer to GetObjectTagging.

@@ -1,19 +1,5 @@
 package import Core
 
-/// A page of a listing, and what in it could not be used.
-package struct ListAnswer: Hashable, Sendable {
-  /// The page.
-  package var page: ListPage
-  /// What was left out, in words; for the log.
-  package var skipped: [String]
-
-  /// Creates an answer.
-  package init(page: ListPage, skipped: [String] = []) {
-    self.page = page
-    self.skipped = skipped
-  }
-}
-
 extension S3Answers {
   /// Reads one page of ListObjectsV2.
   ///
@@ -39,124 +25,54 @@ extension S3Answers {
     reader.objects.reserveCapacity(document.records.count)
     for (name, record) in document.records {
       switch name {
-      case "Contents": reader.addObject(record)
-      case "CommonPrefixes": reader.addPrefix(record)
+      case "Contents":
+        if let reason = tooLong("Key", of: record) {
+          reader.skip(reason)
+        } else {
+          reader.addObject(record["Key"], facts(record))
+        }
+      case "CommonPrefixes":
+        if let reason = tooLong("Prefix", of: record) {
+          reader.skip(reason)
+        } else {
+          reader.addPrefix(record["Prefix"])
+        }
       default: break
       }
     }
-    guard reader.entryCount == 0 || reader.strangerCount < reader.entryCount else {
-      throw invalid(answer, to: request, "no entry of the listing has the prefix asked for")
-    }
-    return ListAnswer(
-      page: ListPage(
-        objects: reader.objects,
-        commonPrefixes: reader.prefixes,
-        nextToken: try nextToken(document.fields, answer, to: request, list: list)
-      ),
-      skipped: reader.skipped
-    )
-  }
-
-  private static func nextToken(
-    _ fields: XMLFields,
-    _ answer: WireAnswer,
-    to request: WireRequest,
-    list: ListRequest
-  ) throws(StoreError) -> String? {
-    let token = fields.text("NextContinuationToken").flatMap { $0.isEmpty ? nil : $0 }
-    switch fields.text("IsTruncated")?.lowercased() {
-    case "false": return nil
-    case nil where token == nil: return nil
-    case "true", nil: break
-    default:
-      throw invalid(answer, to: request, "the listing doesn't say whether it goes on")
-    }
-    guard let token else {
-      throw invalid(answer, to: request, "the listing goes on, but the store doesn't say where")
-    }
-    guard token != list.continuationToken else {
-      throw invalid(answer, to: request, "the listing doesn't advance")
-    }
-    return token
-  }
-}
-
-/// Turns the records of a page into objects and prefixes.
-private struct ListingReader {
-  let prefix: ObjectKey
-  let isEncoded: Bool
-  var objects: [ObjectMetadata] = []
-  var prefixes: [ObjectKey] = []
-  var skipped: [String] = []
-  /// How many entries there were.
-  var entryCount = 0
-  /// How many entries lie outside the prefix.
-  var strangerCount = 0
-
-  init(prefix: ObjectKey, isEncoded: Bool) {
-    self.prefix = prefix
-    self.isEncoded = isEncoded
-  }
-
-  mutating func addObject(_ record: XMLFields) {
-    guard let key = key("Key", of: record) else { return }
-    guard let size = record["Size"]?.trimmed.sizeValue else {
-      skipped.append("\"\(key)\" has no valid size")
-      return
-    }
-    var metadata = ObjectMetadata(
-      version: ObjectVersion(
-        key: key,
-        etag: S3Answers.etag(record.text("ETag")),
-        size: size,
-        lastModified: record["LastModified"].flatMap(WireDate.iso8601)
-          ?? Timestamp(seconds: 0)
+    do throws(ListingFault) {
+      return try reader.answer(
+        isTruncated: try isTruncated(document.fields),
+        token: document.fields.text("NextContinuationToken"),
+        sent: list.continuationToken
       )
+    } catch {
+      throw invalid(answer, to: request, error.message)
+    }
+  }
+
+  private static func facts(_ record: XMLFields) -> ListingReader.Facts {
+    ListingReader.Facts(
+      size: record["Size"]?.trimmed.sizeValue,
+      etag: etag(record.text("ETag")),
+      lastModified: record["LastModified"].flatMap(WireDate.iso8601),
+      storageClass: record.text("StorageClass")
     )
-    // A listing doesn't say whether an archived object has been restored: the read finds out.
-    metadata.storageClass = record.text("StorageClass").flatMap { $0.isEmpty ? nil : $0 }
-    objects.append(metadata)
   }
 
-  mutating func addPrefix(_ record: XMLFields) {
-    guard let key = key("Prefix", of: record) else { return }
-    guard key.isDirectoryMarker, key.bytes.count > prefix.bytes.count else {
-      skipped.append("the common prefix \"\(key)\" doesn't end in a slash behind the prefix")
-      return
-    }
-    prefixes.append(key)
+  /// What to say of a key that is too long to be read; nil if it isn't.
+  private static func tooLong(_ name: String, of record: XMLFields) -> String? {
+    record.leftOut.first { $0.name == name }
+      .map { "a key that begins with \"\($0.beginning.printable)\" is over 64 KiB long" }
   }
 
-  /// Decodes a key and checks that it belongs here.
-  private mutating func key(_ name: String, of record: XMLFields) -> ObjectKey? {
-    entryCount += 1
-    if let beginning = record.leftOut.first(where: { $0.name == name })?.beginning {
-      skipped.append("a key that begins with \"\(beginning.printable)\" is over 64 KiB long")
-      return nil
+  private static func isTruncated(_ fields: XMLFields) throws(ListingFault) -> Bool? {
+    switch fields.text("IsTruncated")?.lowercased() {
+    case "true": return true
+    case "false": return false
+    case nil: return nil
+    default: throw ListingFault("the listing doesn't say whether it goes on")
     }
-    guard let text = record[name], !text.isEmpty else {
-      skipped.append("an entry has no key")
-      return nil
-    }
-    // A percent sign that encodes nothing shows that the store didn't encode this key after all.
-    let key = ObjectKey(isEncoded ? PercentEncoding.decodeForm(text) ?? text : text)
-    guard key.hasPrefix(prefix) else {
-      strangerCount += 1
-      skipped.append("\"\(shown(key))\" doesn't start with the prefix asked for")
-      return nil
-    }
-    guard key.bytes.count <= ObjectKey.byteCountMax else {
-      skipped.append("\"\(shown(key))\" has \(key.bytes.count) bytes, more than a key can have")
-      return nil
-    }
-    return key
-  }
-
-  /// As much of a key as a line of a log should have.
-  private func shown(_ key: ObjectKey) -> String {
-    let countMax = 128
-    return key.bytes.count <= countMax
-      ? key.description : key.bytes.prefix(countMax).printable + "..."
   }
 }
 

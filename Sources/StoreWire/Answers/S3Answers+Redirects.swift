@@ -12,7 +12,9 @@ extension S3Answers {
     let document = errorDocument(of: answer)
     if let region = document?.text("Region"), !region.isEmpty { return region }
     guard answer.status == 301 || answer.status == 307 else { return nil }
-    return redirectHost(answer, document).flatMap(Self.awsRegion(ofHost:))
+    return redirectHost(answer, endpoint: document?.text("Endpoint")).flatMap(
+      Self.awsRegion(ofHost:)
+    )
   }
 
   /// What a redirect means: a bucket that lives in another region, or something that isn't S3's.
@@ -24,31 +26,6 @@ extension S3Answers {
     if code?.kind == .wrongRegion || regionHint(answer) != nil { return .wrongRegion }
     // S3's own redirect has a document; a HEAD has none, and then nothing points elsewhere either.
     return answer.fields["Location"] == nil ? .wrongRegion : .invalidRequest
-  }
-
-  /// What a person has to know about a redirect that isn't followed.
-  static func redirectSentence(_ answer: WireAnswer) -> String {
-    let host = redirectHost(answer, errorDocument(of: answer)).flatMap { $0.shown(128) }
-    guard let host else {
-      return "the answer is a redirect that doesn't say where to; the endpoint may be wrong"
-    }
-    return "the answer is a redirect to \(host), which is not followed; if the store is there, "
-      + "that is the endpoint to give"
-  }
-
-  /// The host that a redirect names, with the scheme if it has one: `Location`, else the document's
-  /// `Endpoint`.
-  static func redirectHost(_ answer: WireAnswer, _ document: XMLFields?) -> String? {
-    guard let place = answer.fields["Location"] ?? document?.text("Endpoint"), !place.isEmpty else {
-      return nil
-    }
-    // `//host/path` takes over the scheme, `/path` stays on the host, `host` is how S3 writes one.
-    let scheme = place.firstRange(of: "://").map { place[..<$0.upperBound] } ?? ""
-    var rest = place[scheme.endIndex...]
-    if scheme.isEmpty, rest.hasPrefix("//") { rest = rest.dropFirst(2) }
-    // What stands before an @ is a name and a password.
-    let host = rest.prefix { !"/?#\\".contains($0) }.split(separator: "@").last ?? ""
-    return host.isEmpty ? nil : String(scheme + host)
   }
 
   /// The region in the name of one of AWS's hosts for S3: `s3.REGION`, `s3-REGION` or

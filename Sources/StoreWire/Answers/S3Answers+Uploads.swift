@@ -1,19 +1,5 @@
 package import Core
 
-/// A page of the uploads that are neither complete nor given up.
-package struct UploadsPage: Hashable, Sendable {
-  /// The uploads, in the store's order.
-  package var uploads: [UnfinishedUpload]
-  /// Behind which the next page begins; nil on the last.
-  package var nextMarker: UploadReference?
-
-  /// Creates a page.
-  package init(uploads: [UnfinishedUpload], nextMarker: UploadReference? = nil) {
-    self.uploads = uploads
-    self.nextMarker = nextMarker
-  }
-}
-
 extension S3Answers {
   /// Reads one page of ListMultipartUploads.
   ///
@@ -32,26 +18,23 @@ extension S3Answers {
     func key(_ text: [UInt8]) -> ObjectKey {
       ObjectKey(isEncoded ? PercentEncoding.decodeForm(text) ?? text : text)
     }
-    var page = UploadsPage(uploads: [])
+    var page = UploadsPage()
     for (name, record) in document.records where name == "Upload" {
-      guard let text = record["Key"], let id = record.text("UploadId"),
-        (1...4096).contains(id.utf8.count)
-      else { continue }
-      let reference = UploadReference(key: key(text), uploadID: id)
-      guard !reference.key.bytes.isEmpty, reference.key.hasPrefix(prefix) else { continue }
-      let initiated = record["Initiated"].flatMap(WireDate.iso8601) ?? Timestamp(seconds: 0)
-      page.uploads.append(UnfinishedUpload(reference: reference, initiated: initiated))
+      page.add(
+        key(record["Key"] ?? []),
+        id: record.text("UploadId"),
+        initiated: record["Initiated"].flatMap(WireDate.iso8601),
+        prefix: prefix
+      )
     }
     guard document.fields.text("IsTruncated") == "true" else { return page }
     let next = UploadReference(
       key: key(document.fields["NextKeyMarker"] ?? []),
       uploadID: document.fields.text("NextUploadIdMarker") ?? ""
     )
-    guard !next.key.bytes.isEmpty, next != marker, !(marker.map { next.key < $0.key } ?? false)
-    else {
+    guard page.goesOn(at: next, after: marker) else {
       throw invalid(answer, to: request, "the pages of the uploads don't advance")
     }
-    page.nextMarker = next
     return page
   }
 }

@@ -1,152 +1,19 @@
 package import Core
 
-/// The answers of the S3 protocol, as pure functions from what came to the seam's values.
-///
-/// Each takes the answer and the request that it belongs to, and throws what the answer means if
-/// it isn't the success that it should be. Nothing that a store sends is trusted to fit: what
-/// breaks the protocol is `.invalidAnswer`.
+/// The answers of the S3 protocol.
 ///
 /// Source: Amazon S3 API Reference, the operations of the same names.
-package enum S3Answers {
-  /// Reads the head of a HeadObject answer.
-  package static func object(
-    _ answer: WireAnswer,
-    to request: WireRequest,
-    versionID: String? = nil
-  ) throws(StoreError) -> ObjectMetadata {
-    guard answer.status == 200, let key = request.key else { throw error(answer, to: request) }
-    guard let size = answer.fields["Content-Length"]?.utf8.sizeValue else {
-      throw invalid(answer, to: request, "the store doesn't say how large the object is")
-    }
-    return metadata(answer.fields, key: key, size: size, versionID: versionID)
-  }
+package enum S3Answers: WireAnswers {
+  package static let spelling = FieldSpelling.s3
 
-  /// Reads the head of a GetObject answer and checks that exactly the range that was asked for
-  /// follows, of the version that was asked for.
+  /// Returns true if the bytes must be restored before they can be read.
   ///
-  /// A store that ignores the range is taken at its word only if the range is the whole object.
+  /// GLACIER_IR is read at once. A restored copy says so by a restore that is no longer going on.
   ///
-  /// - Throws: what an error's head alone means if the status is none of success (its body has
-  ///   more to say, see `error`); `.preconditionFailed` if the object is another version than
-  ///   `get` names; `.rangeNotSatisfiable` if the object ends before the range does;
-  ///   `.invalidAnswer` for another range.
-  package static func objectRange(
-    _ answer: WireAnswer,
-    to request: WireRequest,
-    get: GetRequest
-  ) throws(StoreError) -> ObjectMetadata {
-    let range: ByteRange
-    let size: Int
-    switch answer.status {
-    case 206:
-      guard let text = answer.fields["Content-Range"],
-        let contentRange = ContentRange(text)
-      else { throw invalid(answer, to: request, "the answer doesn't say which range it has") }
-      range = contentRange.range
-      guard let known = contentRange.size ?? get.objectSize else {
-        throw invalid(answer, to: request, "the store doesn't say how large the object is")
-      }
-      size = known
-    case 200:
-      guard let length = answer.fields["Content-Length"]?.utf8.sizeValue else {
-        throw invalid(answer, to: request, "the store doesn't say how large the object is")
-      }
-      range = ByteRange(0, length)
-      size = length
-    default: throw error(answer, to: request)
-    }
-    let metadata = metadata(answer.fields, key: get.key, size: size, versionID: get.versionID)
-    try check(metadata, answer, to: request, get: get)
-    guard range == get.range else {
-      if range.lowerBound == get.range.lowerBound, range.upperBound == size,
-        size < get.range.upperBound
-      {
-        throw StoreError(
-          .rangeNotSatisfiable,
-          request.operation,
-          key: request.key,
-          status: answer.status,
-          message: "the object ends at byte \(size), before the end of \(get.range)"
-        )
-      }
-      throw invalid(answer, to: request, "the store sent bytes \(range) instead of \(get.range)")
-    }
-    if let length = answer.fields["Content-Length"], length.utf8.sizeValue != range.count {
-      throw invalid(answer, to: request, "the answer's length is not that of its range")
-    }
-    return metadata
-  }
-
-  /// Checks that the answer is of the version that was asked for, because some stores ignore
-  /// `If-Match`.
-  private static func check(
-    _ metadata: ObjectMetadata,
-    _ answer: WireAnswer,
-    to request: WireRequest,
-    get: GetRequest
-  ) throws(StoreError) {
-    let isOtherTag =
-      get.ifMatch.map { wanted in metadata.version.etag.map { $0 != wanted } ?? false } ?? false
-    let isOtherSize = get.objectSize.map { $0 != metadata.size } ?? false
-    guard isOtherTag || isOtherSize else { return }
-    throw StoreError(
-      .preconditionFailed,
-      request.operation,
-      key: request.key,
-      status: answer.status,
-      message: isOtherTag
-        ? "the object is no longer the version that was asked for"
-        : "the object is no longer as large as it was"
-    )
-  }
-
-  /// Reads the answer to PutObject.
-  package static func stored(
-    _ answer: WireAnswer,
-    to request: WireRequest
-  ) throws(StoreError) -> WriteAnswer {
-    guard answer.isSuccess else { throw error(answer, to: request) }
-    return WriteAnswer(
-      etag: etag(answer.fields["ETag"]),
-      lastModified: answer.fields["Last-Modified"].flatMap(WireDate.http),
-      date: serverTime(answer),
-      versionID: versionID(answer.fields)
-    )
-  }
-
-  /// Reads the answer to UploadPart.
-  package static func uploadedPart(
-    _ answer: WireAnswer,
-    to request: WireRequest
-  ) throws(StoreError) -> ETag {
-    guard answer.isSuccess else { throw error(answer, to: request) }
-    guard let etag = etag(answer.fields["ETag"]) else {
-      throw invalid(answer, to: request, "the answer has no tag of the part")
-    }
-    return etag
-  }
-
-  /// Reads the answer to DeleteObject.
-  package static func deleted(
-    _ answer: WireAnswer,
-    to request: WireRequest
-  ) throws(StoreError) {
-    guard !answer.isSuccess else { return }
-    let error = error(answer, to: request)
-    // Gone is what was wanted; a condition on a version that is gone was not met.
-    guard error.kind != .notFound else { return }
-    throw error
-  }
-
-  /// Reads the answer to AbortMultipartUpload; an upload that is gone already is no error.
-  package static func aborted(
-    _ answer: WireAnswer,
-    to request: WireRequest
-  ) throws(StoreError) {
-    guard !answer.isSuccess else { return }
-    let error = error(answer, to: request)
-    guard error.kind != .noSuchUpload else { return }
-    throw error
+  /// Source: Amazon S3 API Reference, "HeadObject", x-amz-restore.
+  package static func isArchived(storageClass: String?, restore: String?) -> Bool {
+    guard storageClass == "GLACIER" || storageClass == "DEEP_ARCHIVE" else { return false }
+    return restore?.contains("ongoing-request=\"false\"") != true
   }
 
   /// Reads the answer to HeadBucket.
@@ -158,30 +25,5 @@ package enum S3Answers {
   ) throws(StoreError) -> String? {
     guard answer.isSuccess else { throw error(answer, to: request) }
     return regionHint(answer)
-  }
-}
-
-/// What a store says of an object that it has just stored or copied.
-package struct WriteAnswer: Hashable, Sendable {
-  /// The new version's tag; nil if the store doesn't say.
-  package var etag: ETag?
-  /// When it says that the object was last modified; copies have it, stored objects mostly don't.
-  package var lastModified: Timestamp?
-  /// The store's time of the answer, at most a moment later.
-  package var date: Timestamp?
-  /// The new version's id, in a bucket that keeps versions.
-  package var versionID: String?
-
-  /// Creates an answer.
-  package init(
-    etag: ETag?,
-    lastModified: Timestamp? = nil,
-    date: Timestamp? = nil,
-    versionID: String? = nil
-  ) {
-    self.etag = etag
-    self.lastModified = lastModified
-    self.date = date
-    self.versionID = versionID
   }
 }

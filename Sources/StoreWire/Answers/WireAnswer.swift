@@ -19,6 +19,9 @@ package struct WireAnswer: Hashable, Sendable {
   /// True if the status says that it worked; a body may still hold an error.
   package var isSuccess: Bool { (200...299).contains(status) }
 
+  /// The store's time, by which a clock that is off can be corrected.
+  package var date: Timestamp? { fields["Date"].flatMap(WireDate.http) }
+
   /// No document of either protocol is larger; a body beyond that is garbage.
   ///
   /// A page of 1,000 keys of 1,024 bytes, all percent-encoded, takes 3.5 MB.

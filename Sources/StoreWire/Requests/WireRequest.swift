@@ -65,6 +65,8 @@ package struct WireRequest: Hashable, Sendable {
   package var document: [UInt8]
   /// What the signature says of the body.
   package var bodyHash: BodyHash
+  /// On what condition it writes.
+  package var condition = WriteCondition.none
   /// True if a repeat after a lost answer has the same outcome as the first try.
   ///
   /// False for conditional writes and for completing an upload: their repeat may find the first

@@ -25,6 +25,8 @@ package struct RetryPolicy: Hashable, Sendable {
   package struct Attempt: Hashable, Sendable {
     /// How it failed.
     package var failure: StoreError
+    /// What could help against that.
+    package var remedy: Remedy
     /// True if a repeat after a lost answer has the same outcome.
     package var isIdempotent: Bool
     /// How many retries there were before; 0 after the first try.
@@ -43,6 +45,7 @@ package struct RetryPolicy: Hashable, Sendable {
     /// Creates an attempt.
     package init(
       failure: StoreError,
+      remedy: Remedy,
       isIdempotent: Bool,
       retryCount: Int,
       retryCountMax: Int?,
@@ -52,6 +55,7 @@ package struct RetryPolicy: Hashable, Sendable {
       hasRefreshed: Bool = false
     ) {
       self.failure = failure
+      self.remedy = remedy
       self.isIdempotent = isIdempotent
       self.retryCount = retryCount
       self.retryCountMax = retryCountMax
@@ -73,12 +77,12 @@ package struct RetryPolicy: Hashable, Sendable {
   /// Returns what to do.
   package func decide(_ attempt: Attempt) -> Decision {
     guard attempt.timeLeft > .zero else { return .giveUp }
-    switch Self.remedy(for: attempt.failure) {
+    switch attempt.remedy {
     case .none: return .giveUp
     case .clock: return attempt.hasCorrectedClock ? .giveUp : .retryAfterClockCorrection
     case .refresh: return attempt.hasRefreshed ? .giveUp : .retryAfterRefresh
-    case .once where attempt.retryCount > 0: return .giveUp
-    case .once, .wait: break
+    case .times(let countMax) where attempt.retryCount >= countMax: return .giveUp
+    case .times, .wait: break
     }
     if let countMax = attempt.retryCountMax, attempt.retryCount >= countMax { return .giveUp }
     if !attempt.isIdempotent, Self.outcomeIsUnknown(after: attempt.failure) { return .giveUp }
@@ -103,48 +107,11 @@ package struct RetryPolicy: Hashable, Sendable {
     }
   }
 
-  /// What could help against a failure.
-  fileprivate enum Remedy {
-    case none
-    case wait
-    case once
-    case clock
-    case refresh
-  }
-
-  private static func remedy(for failure: StoreError) -> Remedy {
-    let code = failure.code.flatMap(S3ErrorCode.init(rawValue:))
-    switch failure.kind {
-    case .throttled, .serverFailure, .unreachable, .invalidAnswer: return .wait
-    // Only a code says that a conflict passes; others (a file where a directory should be) stay.
-    case .conflict: return code?.kind == .conflict ? .wait : .none
-    case .badCredentials: return code?.credentialRemedy ?? .none
-    case .invalidRequest:
-      // The body was damaged on its way; twice in a row it is something else.
-      return code == .badDigest || code == .contentHashMismatch ? .once : .none
-    case .notFound, .noSuchBucket, .noSuchUpload, .accessDenied, .preconditionFailed,
-      .alreadyExists, .archived, .rangeNotSatisfiable, .untrusted, .timedOut, .wrongRegion,
-      .unsupported, .tooLarge, .sinkRefused, .offline, .cancelled:
-      return .none
-    }
-  }
-
   /// A random part of the wait's bound.
   private func jittered(_ attempt: Attempt) -> Duration {
     // 2^20 times any base is beyond the cap; more would overflow.
     let factor = 1 << min(max(attempt.retryCount, 0), 20)
     let bound = min(delayMax, firstDelayMax * factor)
     return bound * min(max(attempt.random, 0), 1)
-  }
-}
-
-extension S3ErrorCode {
-  /// What could help against credentials that the store doesn't accept.
-  fileprivate var credentialRemedy: RetryPolicy.Remedy {
-    switch self {
-    case .requestTimeTooSkewed, .requestExpired: .clock
-    case .expiredToken, .expiredTokenException, .tokenRefreshRequired: .refresh
-    default: .none
-    }
   }
 }

@@ -67,6 +67,19 @@ struct StoreJudgementTests {
   }
 
   @Test
+  func noCertificateIsCalledVerifiedThatNobodySaw() {
+    func words(_ outcome: StoreFacts.Outcome) -> String? {
+      var facts = healthy
+      facts.listing = outcome
+      return StoreJudgement.checks(facts, now: now).first { $0.check == "TLS" }?.message
+    }
+    #expect(words(.done)?.contains("verified") == true)
+    #expect(words(failure(.accessDenied, status: 403))?.contains("verified") == true)
+    #expect(words(failure(.badCredentials))?.contains("verified") == false)
+    #expect(words(failure(.unreachable))?.contains("verified") == false)
+  }
+
+  @Test
   func theClockMayBeOffALittle() {
     let cases: [(Int64, DoctorReport.Check.Verdict)] = [
       (0, .ok), (29, .ok), (31, .warning), (899, .warning), (901, .failed),

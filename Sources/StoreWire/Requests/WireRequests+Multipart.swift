@@ -1,6 +1,6 @@
 package import Core
 
-extension S3Requests {
+extension WireRequests {
   /// CreateMultipartUpload.
   ///
   /// The condition of `request` isn't sent: it holds at the end, see `completeMultipartUpload`.
@@ -9,9 +9,9 @@ extension S3Requests {
   ) throws(StoreError) -> WireRequest {
     var wire = try object(.createMultipartUpload, .post, request.key)
     wire.query = [WireRequest.QueryItem("uploads")]
-    try wire.describe(request)
-    wire.tag(request.tags)
-    return try checked(wire)
+    try wire.describe(request, in: spelling)
+    wire.tag(request.tags, in: spelling)
+    return try wire.checked()
   }
 
   /// UploadPart; the body is the caller's, and `bodyHash` what the signature says of it.
@@ -37,30 +37,14 @@ extension S3Requests {
     range: ByteRange,
     bucket: String
   ) throws(StoreError) -> WireRequest {
-    var wire = try uploadPart(upload, partNumber: partNumber, bodyHash: .empty)
+    var wire = try uploadPart(upload, partNumber: partNumber, bodyHash: spelling.bodyless)
     wire.operation = .uploadPartCopy
     guard !range.isEmpty else {
       throw .unsendable(wire.operation, upload.key, "an empty range can't be copied into a part")
     }
-    try wire.copy(from: source, bucket: bucket)
-    wire.fields["x-amz-copy-source-range"] = range.httpSpelling
-    return try checked(wire)
-  }
-
-  /// CompleteMultipartUpload; the parts go along by ascending number.
-  package static func completeMultipartUpload(
-    _ upload: UploadReference,
-    parts: [UploadedPart],
-    condition: WriteCondition
-  ) throws(StoreError) -> WireRequest {
-    var wire = try object(.completeMultipartUpload, .post, upload.key)
-    wire.query = [WireRequest.QueryItem("uploadId", upload.uploadID)]
-    wire.require(condition)
-    wire.isIdempotent = false
-    wire.fields["Content-Type"] = "application/xml"
-    wire.document = CompletionDocument.bytes(of: parts)
-    wire.bodyHash = .document(wire.document)
-    return try checked(wire)
+    try wire.copy(from: source, bucket: bucket, in: spelling)
+    wire.fields[spelling.prefix + "copy-source-range"] = range.httpSpelling
+    return try wire.checked()
   }
 
   /// AbortMultipartUpload.
@@ -101,6 +85,6 @@ extension S3Requests {
       query.append(WireRequest.QueryItem("key-marker", bytes: marker.key.bytes))
       query.append(WireRequest.QueryItem("upload-id-marker", marker.uploadID))
     }
-    return WireRequest(.listMultipartUploads, .get, query: query)
+    return bucket(.listMultipartUploads, .get, query)
   }
 }
