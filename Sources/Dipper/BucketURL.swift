@@ -170,7 +170,7 @@ public struct BucketURL: Hashable, Sendable {
   private static func advice(for bytes: [UInt8]) -> String {
     bytes.first == UInt8(ascii: "/")
       ? "for a local directory write file://\(bytes.printable)"
-      : "write s3://BUCKET[/PREFIX] or file:///DIR"
+      : "write s3://BUCKET[/PREFIX], tos://BUCKET[/PREFIX] or file:///DIR"
   }
 
   private static func quoted(_ bytes: [UInt8]) -> String { "'\(bytes.printable)'" }

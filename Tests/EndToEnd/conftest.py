@@ -28,11 +28,15 @@ TTL = 1
 
 # The program under test and the second client use the servers' credentials, and nothing of the
 # machine's own.
-for name in [name for name in os.environ if name.startswith("AWS_")]:
+for name in [name for name in os.environ if name.startswith(("AWS_", "TOS_", "VOLCENGINE_"))]:
     del os.environ[name]
 os.environ["AWS_ACCESS_KEY_ID"] = os.environ.get("DIPPER_TEST_ACCESS_KEY", "")
 os.environ["AWS_SECRET_ACCESS_KEY"] = os.environ.get("DIPPER_TEST_SECRET_KEY", "")
 os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
+os.environ["TOS_ACCESS_KEY"] = os.environ["AWS_ACCESS_KEY_ID"]
+os.environ["TOS_SECRET_KEY"] = os.environ["AWS_SECRET_ACCESS_KEY"]
+os.environ["TOS_REGION"] = tos_buckets.REGION
+os.environ["VOLCENGINE_ECS_METADATA_DISABLED"] = "true"
 
 
 def pytest_configure():

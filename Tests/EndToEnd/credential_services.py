@@ -11,6 +11,7 @@ import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs
 
+from tos_bucket import ask
 from weather import Proxy
 
 EXPIRED = "<Error><Code>ExpiredToken</Code><Message>The provided token has expired.</Message><RequestId>E1</RequestId></Error>"
@@ -106,6 +107,69 @@ class CredentialServer:
                     "<SecretAccessKey>%s</SecretAccessKey><SessionToken>%s</SessionToken><Expiration>%s</Expiration>"
                     "</Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>"
                 ) % (key, secret, token, end))
+
+        return Handler
+
+
+class VolcengineServices(CredentialServer):
+    """Stand-ins for Volcengine's STS and instance metadata; what they issue opens the TOS gateway at `gateway`."""
+
+    ROLES = "/volcstack/latest/iam/security_credentials"
+
+    def __init__(self, gateway, lifetime=4, has_tokens=True):
+        self.gateway = gateway
+        self.has_tokens = has_tokens
+        super().__init__(lifetime)
+
+    def keys(self, name):
+        """New credentials as a document; `name` is what their end is called."""
+        key, secret, token, end = self.issue()
+        ask(self.gateway, "PUT", "keys/" + key, {"secret": secret, "token": token,
+                                                 "expires_in": self.issued[token] - time.time()})
+        return {"AccessKeyId": key, "SecretAccessKey": secret, "SessionToken": token, name: end}
+
+    def handler(self):
+        services = self
+
+        class Handler(super().handler()):
+            def token(self):
+                if self.handle_request():
+                    return
+                is_asked = services.has_tokens and self.headers["x-volc-ecs-metadata-token-ttl-seconds"]
+                self.answer(200, services.session_token) if is_asked else self.answer(404)
+
+            def do_PUT(self):
+                self.token()
+
+            def do_GET(self):
+                if self.path == "/latest/api/token":
+                    self.token()
+                    return
+                if self.handle_request():
+                    return
+                expected = services.session_token if services.has_tokens else None
+                if self.headers["x-volc-ecs-metadata-token"] != expected:
+                    self.answer(401)
+                elif self.path == services.ROLES + "?type=user":
+                    self.answer(200, '["the-role"]')
+                elif self.path == services.ROLES + "/the-role":
+                    self.answer(200, json.dumps(services.keys("ExpiredTime")))
+                else:
+                    self.answer(404)
+
+            def do_POST(self):
+                form = parse_qs(self.rfile.read(int(self.headers["content-length"])).decode())
+                if self.handle_request():
+                    return
+                is_right = (self.path == "/?Action=AssumeRoleWithOIDC&Version=2018-01-01"
+                            and form.get("OIDCToken") == ["web." + services.agent_token]
+                            and form.get("RoleTrn") == ["trn:iam::1:role/r"])
+                if not is_right:
+                    self.answer(400, json.dumps({"ResponseMetadata": {"RequestId": "R1", "Error": {
+                        "Code": "InvalidOIDCToken", "Message": "the token is %s" % form.get("OIDCToken")}}}))
+                    return
+                self.answer(200, json.dumps({"ResponseMetadata": {"RequestId": "R2"},
+                                             "Result": {"Credentials": services.keys("Expiration")}}))
 
         return Handler
 

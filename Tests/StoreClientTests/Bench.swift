@@ -129,9 +129,11 @@ struct SampleObject {
 /// Files in a dictionary, which a test may change.
 final class MemoryFiles: FileReader {
   private let files: Lock<[String: String]>
+  private let areOpenToOthers: Bool
 
-  init(_ files: [String: String]) {
+  init(_ files: [String: String], areOpenToOthers: Bool = false) {
     self.files = Lock(files)
+    self.areOpenToOthers = areOpenToOthers
   }
 
   func write(_ text: String, to path: String) {
@@ -139,6 +141,8 @@ final class MemoryFiles: FileReader {
   }
 
   func contents(of path: String) -> FileContents? {
-    files.withLock { $0[path].map { FileContents(Array($0.utf8)) } }
+    files.withLock {
+      $0[path].map { FileContents(Array($0.utf8), isOpenToOthers: areOpenToOthers) }
+    }
   }
 }

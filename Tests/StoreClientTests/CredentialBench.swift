@@ -18,11 +18,12 @@ struct CredentialBench {
 
   init(
     files: [String: String] = [:],
+    areOpenToOthers: Bool = false,
     programs: ScriptedPrograms = ScriptedPrograms([]),
     script: @escaping ScriptedClient.Script = { _, _ in .failure(.unreachable) }
   ) {
     client = ScriptedClient(time: time, script: script)
-    self.files = MemoryFiles(files)
+    self.files = MemoryFiles(files, areOpenToOthers: areOpenToOthers)
     self.programs = programs
   }
 

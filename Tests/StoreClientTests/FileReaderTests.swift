@@ -25,6 +25,20 @@ import Testing
     #expect(error?.description == "can't read \(directory.path): it is a directory")
   }
 
+  @Test func aFileThatOthersCanReadIsToldFromOneThatTheyCannot() async throws {
+    let directory = try TestDirectory()
+    let path = directory.path + "/credentials"
+    for (mode, isOpen) in [(0o600, false), (0o640, true), (0o604, true), (0o700, false)] {
+      unlink(path)
+      let file = open(path, O_CREAT | O_WRONLY, mode_t(mode))
+      try #require(file >= 0)
+      fchmod(file, mode_t(mode))
+      close(file)
+      #expect(try await reader.contents(of: path)?.isOpenToOthers == isOpen)
+    }
+    #expect(try await reader.contents(of: "/dev/null")?.isOpenToOthers == false)
+  }
+
   @Test func theNullDeviceIsAnEmptyFile() async throws {
     #expect(try await reader.contents(of: "/dev/null")?.bytes == [])
   }

@@ -53,6 +53,8 @@ import Testing
     let found = await find(all).keys
     #expect(found?.accessKey == "AKONE")
     #expect(found?.sessionToken == nil)
+    let origin = try? await CredentialBench().tosChain(all).origin(by: .distantFuture)
+    #expect(origin?.place == "the environment (TOS_ACCESS_KEY, TOS_SECRET_KEY)")
     #expect(
       await find(["TOS_ACCESS_KEY": "AKONE", "TOS_SECRET_ACCESS_KEY": "x"]).failure
         == "the environment has TOS_ACCESS_KEY but not TOS_SECRET_KEY"
@@ -160,6 +162,45 @@ import Testing
     #expect(origin.place == "/h/.tosutilconfig")
     #expect(origin.remarks.count == 1)
     #expect(origin.remarks.first?.contains("secret_access_key is encrypted") == true)
+  }
+
+  @Test(arguments: [
+    (["/h/.tos/config.toml": profiles], "/h/.tos/config.toml"),
+    (
+      [
+        "/h/.tos/config.toml": "[default]\nregion = 'x'\n",
+        "/h/.tos/credentials.toml": "[default]\naccess_key_id = 'AK'\nsecret_access_key = 'x'\n",
+      ], "/h/.tos/credentials.toml"
+    ),
+    (["/h/.tosutilconfig": "ak=AK\nsk=x\n"], "/h/.tosutilconfig"),
+    (
+      [
+        "/h/.volcengine/config.json":
+          "{\"current\": \"p\", \"profiles\": {\"p\": {\"access-key\": \"A\", \"secret-key\": \"x\"}}}"
+      ], "/h/.volcengine/config.json"
+    ),
+  ])
+  func secretThatOthersCanReadIsTold(_ files: [String: String], _ path: String) async throws {
+    let remark = "\(path) has a secret and can be read by other users; chmod 600 it"
+    for areOpen in [true, false] {
+      let bench = CredentialBench(files: files, areOpenToOthers: areOpen)
+      let origin = try await bench.tosChain(["HOME": "/h"]).origin(by: .distantFuture)
+      #expect(origin.remarks == (areOpen ? [remark] : []))
+    }
+  }
+
+  @Test func secretOfAWSThatOthersCanReadIsTold() async throws {
+    let files = [
+      "/h/.aws/config": "[default]\nregion = x\n",
+      "/h/.aws/credentials": "[default]\naws_access_key_id = A\naws_secret_access_key = x\n",
+    ]
+    let bench = CredentialBench(files: files, areOpenToOthers: true)
+    let origin = try await bench.chain(["HOME": "/h"]).origin(by: .distantFuture)
+    #expect(
+      origin.remarks == [
+        "/h/.aws/credentials has a secret and can be read by other users; chmod 600 it"
+      ]
+    )
   }
 
   @Test func brokenFileIsAnErrorWithItsLineAndWithoutItsText() async {

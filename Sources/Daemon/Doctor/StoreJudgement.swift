@@ -160,15 +160,22 @@ package enum StoreJudgement {
         advice: "use https:// unless the way to the endpoint is private"
       )
     }
-    guard let error = failure(facts.listing), error.kind == .untrusted else {
+    guard let error = failure(facts.listing) else {
       return DoctorReport.Check(name, .ok, "on; the certificate is verified")
     }
-    return DoctorReport.Check(
-      name,
-      .failed,
-      error.message,
-      advice: "name the file of the authority that signed the certificate in AWS_CA_BUNDLE"
-    )
+    switch error.kind {
+    case .untrusted:
+      return DoctorReport.Check(
+        name,
+        .failed,
+        error.message,
+        advice: "name the file of the authority that signed the certificate in AWS_CA_BUNDLE"
+      )
+    case _ where error.status == nil:
+      return DoctorReport.Check(name, .ok, "on; nothing came that could show a certificate")
+    default:
+      return DoctorReport.Check(name, .ok, "on; the certificate is verified")
+    }
   }
 
   private static func region(_ facts: StoreFacts) -> DoctorReport.Check {

@@ -33,6 +33,7 @@ extension StoreSettings {
     }
     let (endpoint, region) = try Self.resolved(said, options, bucket: bucket)
     self.init(endpoint: endpoint, region: region, dialect: .tos)
+    isEndpointOfRegion = said.endpoint == nil
   }
 
   /// A text, what it is called where it was said, and how early.

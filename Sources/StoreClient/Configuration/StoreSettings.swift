@@ -26,7 +26,7 @@ package struct StoreSettings: Hashable, Sendable {
   package var endpoint: Endpoint
   /// The region that signatures name until the bucket says otherwise.
   package var region: String
-  /// True if the endpoint is AWS's own for the region, and so moves with it.
+  /// True if the endpoint was made of the region, and so moves with it.
   package var isEndpointOfRegion: Bool
   /// Which protocol is spoken there.
   package var dialect: StoreDialect

@@ -81,7 +81,7 @@ struct TOSFileProfile: Sendable {
       sessionToken: securityToken?.unlessPlaceholder
     )
     let keys = try fields.credentials(idName: names.id, secretName: names.secret, place: place)
-    return keys.map { .found(.keys($0), remark: remark) } ?? .nothing
+    return keys.map { .found(.keys($0), at: place, remark: remark) } ?? .nothing
   }
 }
 

@@ -164,7 +164,7 @@ package final class CredentialChain: Sendable {
       guard let identity = finding.identity else { continue }
       return CredentialCache.Found(
         identity: identity,
-        place: source.place,
+        place: finding.place ?? source.place,
         remedy: source.remedy,
         remarks: remarks
       )

@@ -43,24 +43,31 @@ package struct CredentialFinding: Hashable, Sendable {
   /// What a person should know of the place: that what it has counts as nothing, and why, or that
   /// others can read it; a sentence without a secret in it.
   package let remark: String?
+  /// Where exactly, if the source looks in several places.
+  package let place: String?
 
-  private init(_ identity: Identity?, _ remark: String?) {
+  private init(_ identity: Identity?, _ place: String?, _ remark: String?) {
     self.identity = identity
+    self.place = place
     self.remark = remark
   }
 
   /// The place has no credentials.
-  package static let nothing = CredentialFinding(nil, nil)
+  package static let nothing = CredentialFinding(nil, nil, nil)
 
   /// The place says who asks.
-  package static func found(_ identity: Identity, remark: String? = nil) -> CredentialFinding {
-    CredentialFinding(identity, remark)
+  package static func found(
+    _ identity: Identity,
+    at place: String? = nil,
+    remark: String? = nil
+  ) -> CredentialFinding {
+    CredentialFinding(identity, place, remark)
   }
 
   /// The place has something that is not meant as credentials, such as a placeholder, or that only its
   /// own program can read: it counts as nothing, and the remark says why.
   package static func passedOver(_ remark: String) -> CredentialFinding {
-    CredentialFinding(nil, remark)
+    CredentialFinding(nil, nil, remark)
   }
 }
 

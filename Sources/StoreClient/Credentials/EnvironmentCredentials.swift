@@ -4,12 +4,15 @@ internal import StoreWire
 /// Keys in environment variables, under one of the names that tools give them.
 package struct EnvironmentCredentials: CredentialSource {
   /// The variables in which one tool, or one family of tools, has a pair of keys.
-  struct Spelling: Hashable, Sendable {
+  struct Spelling: Hashable, Sendable, CustomStringConvertible {
     let accessKeyID: String
     let secretAccessKey: String
     let sessionToken: String
     /// Where the end of temporary keys stands; nil if the tool has no variable for it.
     var expiration: String?
+
+    /// The two that must be there.
+    var description: String { "\(accessKeyID), \(secretAccessKey)" }
   }
 
   /// What the environment has under one spelling.
@@ -36,8 +39,7 @@ package struct EnvironmentCredentials: CredentialSource {
   }
 
   package var place: String {
-    let names = candidates.map { "\($0.spelling.accessKeyID), \($0.spelling.secretAccessKey)" }
-    return "the environment (\(names.joined(separator: "; ")))"
+    "the environment (\(candidates.map(\.spelling.description).joined(separator: "; ")))"
   }
 
   package var remedy: String { "set new ones and start again: a program's environment stays" }
@@ -49,7 +51,9 @@ package struct EnvironmentCredentials: CredentialSource {
         secretName: candidate.spelling.secretAccessKey,
         place: "the environment"
       )
-      if let keys { return .found(.keys(keys)) }
+      if let keys {
+        return .found(.keys(keys), at: "the environment (\(candidate.spelling))")
+      }
     }
     return .nothing
   }

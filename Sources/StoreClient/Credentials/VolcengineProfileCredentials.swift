@@ -50,7 +50,7 @@ struct VolcengineProfileCredentials: CredentialSource {
       sessionToken: found.sessionToken,
       expiry: profile.expiry
     )
-    return .found(.keys(keys), remark: profile.remark)
+    return .found(.keys(keys), at: profile.place, remark: profile.remark)
   }
 
   private func webIdentity(

@@ -179,6 +179,7 @@ struct CommandParserTests {
       (["get", "s3://b/k", "--checkpoint", "c", "--no-checkpoint"], "exclude each other"),
       (["get", "s3://b/k", "--progress", "--no-progress"], "exclude each other"),
       (["get", "s3://b/k", "--anonymous", "--profile", "p"], "exclude each other"),
+      (["ls", "tos://b", "--path-style", "--custom-domain"], "exclude each other"),
       (["get", "s3://b/k", "-", "--checkpoint", "c"], "--checkpoint can't be had with '-'"),
       (["mount", "s3://b", "/m", "--part-size", "64K"], "--part-size must be at least 128K"),
       (["mount", "s3://b", "/m", "-o", "uid=nobody"], "-o uid needs a numeric user or group id"),

@@ -67,6 +67,19 @@ struct StoreJudgementTests {
   }
 
   @Test
+  func noCertificateIsCalledVerifiedThatNobodySaw() {
+    func words(_ outcome: StoreFacts.Outcome) -> String? {
+      var facts = healthy
+      facts.listing = outcome
+      return StoreJudgement.checks(facts, now: now).first { $0.check == "TLS" }?.message
+    }
+    #expect(words(.done)?.contains("verified") == true)
+    #expect(words(failure(.accessDenied, status: 403))?.contains("verified") == true)
+    #expect(words(failure(.badCredentials))?.contains("verified") == false)
+    #expect(words(failure(.unreachable))?.contains("verified") == false)
+  }
+
+  @Test
   func theClockMayBeOffALittle() {
     let cases: [(Int64, DoctorReport.Check.Verdict)] = [
       (0, .ok), (29, .ok), (31, .warning), (899, .warning), (901, .failed),
@@ -111,6 +124,53 @@ struct StoreJudgementTests {
     )
     #expect(check.verdict == .failed)
     #expect(check.advice?.contains("s3:GetObject") == true)
+  }
+
+  @Test
+  func aBucketOfTOSIsAdvisedInItsOwnWords() throws {
+    func advice(_ check: String, _ change: (inout StoreFacts) -> Void) -> String? {
+      var facts = healthy
+      facts.bucket = "tos://b"
+      change(&facts)
+      return StoreJudgement.checks(facts, now: now).first { $0.check == check }?.advice
+    }
+    #expect(
+      advice("credentials") { $0.credentials = .missing("none") }
+        == "set TOS_ACCESS_KEY and TOS_SECRET_KEY, name a --profile, or give --anonymous"
+    )
+    #expect(
+      advice("endpoint") { $0.listing = failure(.unreachable) }?.contains("TOS_ENDPOINT") == true
+    )
+    #expect(
+      advice("may get") { $0.get = failure(.accessDenied, status: 403) }?.contains("tos:GetObject")
+        == true
+    )
+  }
+
+  @Test
+  func whatWasPassedOverIsAWarningWithItsReason() throws {
+    var facts = healthy
+    facts.credentials = .found(
+      place: "~/.tosutilconfig",
+      accessKey: "AKLTX",
+      expiry: nil,
+      remarks: ["one is encrypted", "the other can be read by all"]
+    )
+    let check = try #require(StoreJudgement.checks(facts, now: now).first)
+    #expect(check.verdict == .warning)
+    #expect(check.advice == "one is encrypted; the other can be read by all")
+  }
+
+  @Test
+  func anonymousRequestsNeedNoRegion() throws {
+    var facts = healthy
+    facts.credentials = .anonymous
+    facts.region = ""
+    let check = try #require(
+      StoreJudgement.checks(facts, now: now).first { $0.check == "region" }
+    )
+    #expect(check.verdict == .ok)
+    #expect(check.message == "none needed: requests are not signed")
   }
 
   @Test
