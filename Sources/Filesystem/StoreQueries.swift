@@ -65,6 +65,9 @@ struct StoreQueries: Sendable {
   }
 
   /// Asks at once for the object at `key` and for keys below `key/`.
+  ///
+  /// Where directories exist by themselves a name is a file's or a directory's, one request tells, and
+  /// a listing might not show a directory that is empty.
   func find(
     _ key: ObjectKey,
     mayBeObject: Bool,
@@ -72,6 +75,10 @@ struct StoreQueries: Sendable {
     by deadline: Instant
   ) async -> Result<Finding, StoreError> {
     await patiently(hasFallback: hasFallback, by: deadline) { context in
+      let capabilities = store.capabilities
+      if mayBeObject, capabilities.hasDirectories, capabilities.hasKeyStatus {
+        return await status(key, context)
+      }
       async let object = mayBeObject ? head(key, context) : .success(nil)
       async let directory = hasKeys(below: ObjectKey(key.bytes + [UInt8(ascii: "/")]), context)
       return Self.finding(await object, await directory)
@@ -158,6 +165,21 @@ struct StoreQueries: Sendable {
       return .success(try await store.head(key, versionID: nil, ifMatch: nil, context: context))
     } catch {
       return error.kind == .notFound ? .success(nil) : .failure(error)
+    }
+  }
+
+  private func status(
+    _ key: ObjectKey,
+    _ context: RequestContext
+  ) async -> Result<Finding, StoreError> {
+    do throws(StoreError) {
+      switch try await store.status(of: key, context: context) {
+      case .object(let metadata): return .success(Finding(object: metadata))
+      case .prefix: return .success(Finding(isDirectory: true))
+      case .nothing: return .success(Finding())
+      }
+    } catch {
+      return .failure(error)
     }
   }
 

@@ -40,6 +40,25 @@ import Testing
     #expect(mount.store.calls.count == 2)
   }
 
+  @Test func whereDirectoriesExistByThemselvesOneRequestTells() async throws {
+    var behaviour = SimulatedStore.Behaviour()
+    behaviour.hasDirectories = true
+    behaviour.tellsKeyStatus = true
+    let mount = try TestMount(behaviour: behaviour)
+    mount.place("empty/", "")
+    mount.place("full/f")
+    mount.place("file")
+    #expect(try await mount.lookup("empty").attributes?.kind == .directory)
+    #expect(try await mount.lookup("full").attributes?.kind == .directory)
+    #expect(try await mount.lookup("file").attributes?.kind == .file)
+    #expect(try await mount.lookup("nothing").node == nil)
+    #expect(
+      mount.store.calls.map(\.operation) == [StoreOperation](repeating: .getFileStatus, count: 4)
+    )
+    // An empty directory has nothing that a listing would show.
+    #expect(try await mount.names(try await mount.node("empty")) == [])
+  }
+
   @Test func equalLookupsShareOneQuestion() async throws {
     let mount = try TestMount()
     mount.place("f")

@@ -9,13 +9,14 @@ extension SimulatedStore {
     let call = Call(.listObjects, key: request.prefix, context: context)
     let countMax = max(1, min(request.countMax, behaviour.pageCountMax))
     let isTreeOrder = behaviour.listsInTreeOrder
+    let hidesItself = behaviour.hasDirectories
     return try await perform(call, context: context) { (state: inout State) throws(StoreError) in
       var walk = ListingWalk(
         keys: state.keysInOrder(isTreeOrder: isTreeOrder),
         request: request,
         isTreeOrder: isTreeOrder
       )
-      guard let page = walk.page(countMax: countMax, facts: { state.objects[$0] }) else {
+      guard var page = walk.page(countMax: countMax, facts: { state.objects[$0] }) else {
         throw StoreError(
           .invalidRequest,
           .listObjects,
@@ -25,6 +26,7 @@ extension SimulatedStore {
           message: "the continuation token is not one of this store's"
         )
       }
+      if hidesItself { page.objects.removeAll { $0.key == request.prefix } }
       return page
     }
   }

@@ -36,6 +36,8 @@ package final class SimulatedStore: ObjectStore {
     package var setsTimes = false
     /// True if one request tells what a key is.
     package var tellsKeyStatus = false
+    /// True if directories exist by themselves: a listing doesn't show the one that it is of.
+    package var hasDirectories = false
     /// True if one request removes a directory with all that is in it.
     package var removesDirectories = false
     /// True to keep the CRC-64 of each object and of each part.
@@ -115,6 +117,7 @@ package final class SimulatedStore: ObjectStore {
     capabilities.hasConditionalReplace = behaviour.obeysWriteConditions
     capabilities.hasConditionalComplete = behaviour.obeysWriteConditions
     capabilities.listsInByteOrder = !behaviour.listsInTreeOrder
+    capabilities.hasDirectories = behaviour.hasDirectories
     capabilities.hasRecursiveDelete = behaviour.removesDirectories
     capabilities.hasInPlaceMetadata = behaviour.replacesMetadataInPlace
     capabilities.hasSettableTime = behaviour.setsTimes

@@ -271,6 +271,22 @@ import Testing
     #expect(error?.message.contains("can't be the name of a TOS bucket") == true)
   }
 
+  @Test func endpointThatWasMadeOfTheRegionMovesWithIt() async throws {
+    let made = try await settings { $0.region = "cn-beijing" }
+    var session = StoreSession(settings: made, dialect: made.wireDialect(bucket: "data"))
+    let hasMoved = session.learned(region: "cn-shanghai")
+    #expect(hasMoved)
+    #expect(session.region == "cn-shanghai")
+    #expect(session.endpoint.host == "tos-cn-shanghai.volces.com")
+    let isFooled = session.learned(region: "evil.example/")
+    #expect(!isFooled)
+    #expect(session.endpoint.host == "tos-cn-shanghai.volces.com")
+    let given = try await settings { $0.endpoint = "tos-cn-beijing.volces.com" }
+    var named = StoreSession(settings: given, dialect: given.wireDialect(bucket: "data"))
+    _ = named.learned(region: "cn-shanghai")
+    #expect(named.endpoint.host == "tos-cn-beijing.volces.com")
+  }
+
   @Test func bucketIsTheSameFromInsideItsCloudAndFromOutside() async throws {
     func location(_ environment: [String: String]) async throws -> String {
       try await RemoteStore.configured(

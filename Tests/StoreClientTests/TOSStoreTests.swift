@@ -243,7 +243,8 @@ import Testing
   }
 
   @Test func anotherRegionsBucketIsFollowedThere() async throws {
-    let settings = try Bench.tos("https://tos-cn-beijing.volces.com")
+    var settings = try Bench.tos("https://tos-cn-beijing.volces.com")
+    settings.isEndpointOfRegion = true
     let moved = Self.error(
       301,
       "PermanentRedirect",

@@ -23,11 +23,29 @@ struct Conformer: Sendable, CustomTestStringConvertible {
   }
 
   /// The stores that need nothing but this process.
-  static let embedded = [simulated, local]
+  static let embedded = [simulated, simulatedExtras, local]
 
   static let simulated = Conformer("simulated") { deviations in
     ObjectStoreContract.Setting(
       store: SimulatedStore(),
+      prefix: "",
+      deviations: deviations,
+      context: RequestContext(deadline: .distantFuture)
+    )
+  }
+
+  /// A simulated store that can do all that only some can.
+  static let simulatedExtras = Conformer("simulated with extras") { deviations in
+    var behaviour = SimulatedStore.Behaviour()
+    behaviour.renamesNatively = true
+    behaviour.tellsWhetherItRenames = false
+    behaviour.replacesMetadataInPlace = true
+    behaviour.setsTimes = true
+    behaviour.tellsKeyStatus = true
+    behaviour.removesDirectories = true
+    behaviour.keepsChecksums = true
+    return ObjectStoreContract.Setting(
+      store: SimulatedStore(behaviour: behaviour),
       prefix: "",
       deviations: deviations,
       context: RequestContext(deadline: .distantFuture)

@@ -12,13 +12,22 @@ enum Deviation: Hashable, Sendable {
   case ignoresCopyTargetCondition
   case failsAfterAbort
   case racesConditions
+  case hasLinks
 
   // Not the servers' doing, but the same for both.
   private static let actsLate = "a request may be on its way when the deadline is looked at"
 
+  // A gateway is as wrong as the server behind it, where it doesn't know better.
+  private static let tree: [Deviation: String] = [
+    .refusesKeyBesideItsPrefix: "a name is either a file's or a directory's",
+    .keepsDirectories: "a directory is there until it is removed",
+    .mayActAfterDeadline: actsLate,
+  ]
+
   /// What is known of each store by name, with what it does instead, as observed.
   static let known: [String: [Deviation: String]] = [
     "simulated": [:],
+    "simulated with extras": [:],
     "local": [
       .refusesKeyBesideItsPrefix: "a name is either a file's or a directory's"
     ],
@@ -38,5 +47,15 @@ enum Deviation: Hashable, Sendable {
       .mayActAfterDeadline: actsLate,
       .losesBackslashes: "a key with a backslash is not listed (SeaweedFS 4.48)",
     ],
+    "tos-moto": [
+      .mayActAfterDeadline: actsLate,
+      .hasLinks: "flat buckets of TOS have symbolic links",
+    ],
+    "tos-moto-tree": tree,
+    "tos-seaweedfs": [
+      .mayActAfterDeadline: actsLate,
+      .hasLinks: "flat buckets of TOS have symbolic links",
+    ],
+    "tos-seaweedfs-tree": tree,
   ]
 }

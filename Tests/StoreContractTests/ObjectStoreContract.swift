@@ -21,7 +21,7 @@ enum ObjectStoreContract {
 
   /// All claims.
   static let claims: [Claim] =
-    reading + listing + writing + describing + copying + multipart + ending
+    reading + listing + writing + describing + copying + multipart + extras + ending
 
   /// A store for one claim, and the prefix that is the claim's own.
   struct Setting: Sendable {

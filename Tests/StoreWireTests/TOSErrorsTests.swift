@@ -248,9 +248,7 @@ import Testing
       try moved("https://tos-cn-beijing.ivolces.com:8443", "cn-shanghai")
         == "https://tos-cn-shanghai.volces.com:8443"
     )
-    #expect(try moved("https://tos-cn-beijing.volces.com", "cn-beijing") == nil)
     #expect(try moved("http://127.0.0.1:9000", "cn-shanghai") == nil)
-    #expect(try moved("https://tos-cn-beijing.example.com", "cn-shanghai") == nil)
   }
 
   @Test func whatABucketCanDoFollowsFromItsType() {

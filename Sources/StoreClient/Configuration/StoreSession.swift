@@ -19,11 +19,13 @@ struct StoreSession: Sendable {
   private(set) var bucket: BucketFacts?
 
   private let dialect: any WireDialect
+  private let followsRegion: Bool
 
   init(settings: StoreSettings, dialect: any WireDialect) {
     endpoint = settings.endpoint
     region = settings.region
     self.dialect = dialect
+    followsRegion = settings.isEndpointOfRegion
     capabilities = dialect.capabilities(of: nil)
   }
 
@@ -47,7 +49,10 @@ struct StoreSession: Sendable {
   /// - Returns: false if that can't be a region's name; then nothing changed.
   mutating func learned(region: String) -> Bool {
     guard Self.isRegion(region) else { return false }
-    if let moved = dialect.endpoint(endpoint, in: region) { endpoint = moved }
+    if followsRegion {
+      guard let moved = dialect.endpoint(endpoint, in: region) else { return false }
+      endpoint = moved
+    }
     self.region = region
     return true
   }

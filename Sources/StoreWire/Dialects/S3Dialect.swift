@@ -34,8 +34,9 @@ package struct S3Dialect: WireDialect {
   }
 
   package func endpoint(_ endpoint: Endpoint, in region: String) -> Endpoint? {
-    guard isAmazons, var moved = try? Endpoint.aws(region: region) else { return nil }
-    moved.addressing = endpoint.addressing
+    guard let amazons = try? Endpoint.aws(region: region) else { return nil }
+    var moved = endpoint
+    moved.host = amazons.host
     return moved
   }
 

@@ -42,9 +42,7 @@ package struct TOSDialect: WireDialect {
   }
 
   package func endpoint(_ endpoint: Endpoint, in region: String) -> Endpoint? {
-    guard let host = TOSHost(endpoint.host), TOSHost.domains.contains(host.domain),
-      host.region != region
-    else { return nil }
+    guard let host = TOSHost(endpoint.host) else { return nil }
     var moved = endpoint
     moved.host = host.publicHost(in: region).description
     return moved

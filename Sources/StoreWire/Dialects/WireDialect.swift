@@ -23,7 +23,8 @@ package protocol WireDialect: Sendable {
 
   /// Returns what a store of this protocol can do; nil is a bucket that hasn't been asked yet.
   func capabilities(of bucket: BucketFacts?) -> StoreCapabilities
-  /// Returns the endpoint of another region beside `endpoint`; nil if that can't be known.
+  /// Returns the endpoint of another region, for an `endpoint` that was made of its region; nil if
+  /// there is none.
   func endpoint(_ endpoint: Endpoint, in region: String) -> Endpoint?
   /// Returns what to call the place behind `endpoint`, the same however it is reached.
   func place(of endpoint: Endpoint) -> String
