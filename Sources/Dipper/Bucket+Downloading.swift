@@ -63,7 +63,7 @@ extension Bucket {
     onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
   ) async throws(DipperError) {
     let task = fileDownload(key, to: path, options: options, onEvent)
-    do throws(FileDownloadError) {
+    do throws(TransferError) {
       _ = try await task.run()
     } catch {
       throw DipperError(error, of: path)
@@ -83,7 +83,7 @@ extension Bucket {
     options: DownloadOptions = DownloadOptions()
   ) async throws(DipperError) {
     let task = fileDownload(key, to: path, options: options) { _ in }
-    do throws(FileDownloadError) {
+    do throws(TransferError) {
       try await task.abort()
     } catch {
       throw DipperError(error, of: path)

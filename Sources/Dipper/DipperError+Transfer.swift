@@ -15,7 +15,7 @@ extension DipperError {
   }
 
   /// Creates the error that a download to `path` ended with.
-  init(_ error: FileDownloadError, of path: String) {
+  init(_ error: TransferError, of path: String) {
     let shown = path.utf8.printable
     switch error {
     case .invalid(let sentence): self.init(.invalid, sentence)

@@ -375,8 +375,8 @@ private func areTwoFileSystems(_ left: String, _ right: String) -> Bool {
 }
 
 /// Why a download failed; nil if it did not.
-private func outcome(of download: FileDownload) async -> FileDownloadError? {
-  do throws(FileDownloadError) {
+private func outcome(of download: FileDownload) async -> TransferError? {
+  do throws(TransferError) {
     _ = try await download.run()
     return nil
   } catch {
@@ -384,8 +384,8 @@ private func outcome(of download: FileDownload) async -> FileDownloadError? {
   }
 }
 
-private func abortOutcome(of download: FileDownload) async -> FileDownloadError? {
-  do throws(FileDownloadError) {
+private func abortOutcome(of download: FileDownload) async -> TransferError? {
+  do throws(TransferError) {
     try await download.abort()
     return nil
   } catch {
