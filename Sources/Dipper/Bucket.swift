@@ -26,7 +26,7 @@ public struct BucketOptions: Hashable, Sendable {
   public init() {}
 }
 
-/// A bucket: list it, download from it.
+/// A bucket: list it, read from it, download, copy and upload.
 public final class Bucket: Sendable {
   /// Its address, with the key or prefix that was given.
   public let url: BucketURL
@@ -36,6 +36,11 @@ public final class Bucket: Sendable {
   package let location: String
   let metrics: Metrics
   let log: Log
+
+  /// What tells the store that the bucket is in from others: it can copy between its own buckets alone.
+  var service: String {
+    url.scheme == .file ? location : "\(url.scheme)\(location.dropFirst(url.bucketName.count))"
+  }
 
   /// Creates a bucket on a store.
   package init(

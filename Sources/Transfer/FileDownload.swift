@@ -143,10 +143,10 @@ package struct FileDownload: Sendable {
     await environment.disk.run { _ = download.verify(whole) }
     let present = download.progress.present
     report(.started(download.version, presentByteCount: download.cachedByteCount))
-    let missing = plan.ranges.filter { !present.contains($0) }
-    let failure = await fetch(missing, of: download)
+    let missing = plan.numbers.filter { !present.contains(plan.range(ofPart: $0)) }
+    let failure = await fetch(missing, plan, of: download)
     await download.settled()
-    report(.progressed(byteCount: download.cachedByteCount))
+    report(.progressed(byteCount: download.cachedByteCount, size: download.version.size))
     return switch failure {
     case nil: Task.isCancelled ? .paused : nil
     case .cancelled: .paused
@@ -158,7 +158,11 @@ package struct FileDownload: Sendable {
   }
 
   /// Fetches parts, so many at a time; after a failure none is begun any more.
-  private func fetch(_ parts: [ByteRange], of download: Download) async -> FetchError? {
+  private func fetch(
+    _ numbers: [Int],
+    _ plan: PartPlan,
+    of download: Download
+  ) async -> FetchError? {
     enum Ended {
       case part(FetchError?)
       case reporting
@@ -169,12 +173,13 @@ package struct FileDownload: Sendable {
         return .reporting
       }
       let parallel = PartLimits.parallel(request.parallel)
-      var next = parts.makeIterator()
+      var next = numbers.makeIterator()
       var running = 0
       var first: FetchError?
       while true {
-        while first == nil, running < parallel, let part = next.next() {
-          group.addTask { .part(await fetch(part, of: download)) }
+        while first == nil, running < parallel, let number = next.next() {
+          let range = plan.range(ofPart: number)
+          group.addTask { .part(await fetch(number, range, of: download)) }
           running += 1
         }
         guard running > 0, let ended = await group.next() else { break }
@@ -191,7 +196,11 @@ package struct FileDownload: Sendable {
     }
   }
 
-  private func fetch(_ part: ByteRange, of download: Download) async -> FetchError? {
+  private func fetch(
+    _ number: Int,
+    _ part: ByteRange,
+    of download: Download
+  ) async -> FetchError? {
     let outcome = await withUnsafeContinuation { continuation in
       let waiter = PartWaiter(continuation)
       switch download.read(part, plan: FetchPlan(demand: [part]), makeWaiter: { waiter }) {
@@ -201,9 +210,9 @@ package struct FileDownload: Sendable {
       }
     }
     switch outcome {
-    case nil: report(.partFinished(part))
-    case .cancelled: report(.partAborted(part))
-    case .some(let error): report(.partFailed(part, error))
+    case nil: report(.partFinished(number, part))
+    case .cancelled: report(.partAborted(number, part))
+    case .some(let error): report(.partFailed(number, part, error))
     }
     return outcome
   }
@@ -211,7 +220,7 @@ package struct FileDownload: Sendable {
   /// Reports until it is cancelled.
   private func reportProgress(of download: Download) async {
     while !Task.isCancelled {
-      report(.progressed(byteCount: download.cachedByteCount))
+      report(.progressed(byteCount: download.cachedByteCount, size: download.version.size))
       await environment.timers.sleep(until: environment.time.now + Self.progressInterval)
     }
   }

@@ -72,13 +72,13 @@ package enum FileDownloadEvent: Hashable, Sendable {
   /// An earlier try can't be continued, and why.
   case startedOver(reason: String)
   /// A part is there.
-  case partFinished(ByteRange)
+  case partFinished(Int, ByteRange)
   /// A part could not be had, all retries included.
-  case partFailed(ByteRange, FetchError)
+  case partFailed(Int, ByteRange, FetchError)
   /// A part was given up because the task was paused or another part failed.
-  case partAborted(ByteRange)
-  /// So many bytes are there.
-  case progressed(byteCount: Int)
+  case partAborted(Int, ByteRange)
+  /// So many of `size` bytes are there.
+  case progressed(byteCount: Int, size: Int)
   /// All bytes are there, were verified, and have the target's name.
   case finished(path: String)
   /// All bytes are there, but the file could not be given the target's name.
