@@ -106,7 +106,7 @@ let package = Package(
     ),
 
     // Tests.
-    row("Simulation", ["Core", "Support"]).at("Tests/Simulation", excluding: ["Weather"]),
+    row("Simulation", ["Core", "Support", "Crypto"]).at("Tests/Simulation", excluding: ["Weather"]),
     tests("CoreTests", ["Core", "Simulation"], resources: ["Fixtures"]),
     tests("SupportTests", ["Core", "Support"]),
     tests("CryptoTests", ["Core", "Crypto"]),
@@ -122,7 +122,9 @@ let package = Package(
     ),
     tests(
       "StoreContractTests",
-      ["Core", "Support", "HTTP", "StoreWire", "StoreClient", "LocalStore", "Simulation"]
+      [
+        "Core", "Support", "Crypto", "HTTP", "StoreWire", "StoreClient", "LocalStore", "Simulation",
+      ]
     ),
     tests("TransferTests", ["Core", "Support", "Crypto", "Transfer", "Simulation"]),
     tests("CachingTests", ["Core", "Support", "Crypto", "Transfer", "Caching", "Simulation"]),

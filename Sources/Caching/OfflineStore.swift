@@ -28,7 +28,7 @@ package final class OfflineStore: ObjectStore {
   package func head(
     _ key: ObjectKey,
     versionID: String?,
-    ifMatch: ETag?,
+    conditions: ReadConditions,
     context: RequestContext
   ) async throws(StoreError) -> ObjectMetadata {
     let known = objects.withLock { $0 }
@@ -42,12 +42,12 @@ package final class OfflineStore: ObjectStore {
       )
     }
     let version = known[index].version
-    guard ifMatch == nil || ifMatch == version.etag else {
+    guard conditions.objection(to: version) == nil else {
       throw StoreError(
         .preconditionFailed,
         .headObject,
         key: key,
-        message: "the mount is offline, and its cache has another version"
+        message: "the mount is offline, and what its cache has is not what is asked for"
       )
     }
     return ObjectMetadata(version: version)
@@ -93,85 +93,6 @@ package final class OfflineStore: ObjectStore {
       key: request.key,
       message: "the mount is offline, and its cache lacks some of bytes \(request.range)"
     )
-  }
-}
-
-// Nothing can be changed.
-extension OfflineStore {
-  package func put(
-    _ request: PutRequest,
-    body: BodySource,
-    context: RequestContext
-  ) async throws(StoreError) -> ObjectMetadata {
-    throw Self.refusal(.putObject, request.key)
-  }
-
-  package func delete(
-    _ key: ObjectKey,
-    ifMatch: ETag?,
-    context: RequestContext
-  ) async throws(StoreError) {
-    throw Self.refusal(.deleteObject, key)
-  }
-
-  package func copy(
-    _ request: CopyRequest,
-    context: RequestContext
-  ) async throws(StoreError) -> ObjectMetadata {
-    throw Self.refusal(.copyObject, request.target.key)
-  }
-
-  package func createMultipartUpload(
-    _ request: PutRequest,
-    context: RequestContext
-  ) async throws(StoreError) -> String {
-    throw Self.refusal(.createMultipartUpload, request.key)
-  }
-
-  package func uploadPart(
-    _ upload: UploadReference,
-    partNumber: Int,
-    body: BodySource,
-    context: RequestContext
-  ) async throws(StoreError) -> ETag {
-    throw Self.refusal(.uploadPart, upload.key)
-  }
-
-  package func uploadPartCopy(
-    _ upload: UploadReference,
-    partNumber: Int,
-    source: CopySource,
-    range: ByteRange,
-    context: RequestContext
-  ) async throws(StoreError) -> ETag {
-    throw Self.refusal(.uploadPartCopy, upload.key)
-  }
-
-  package func completeMultipartUpload(
-    _ upload: UploadReference,
-    parts: [UploadedPart],
-    condition: WriteCondition,
-    context: RequestContext
-  ) async throws(StoreError) -> ETag {
-    throw Self.refusal(.completeMultipartUpload, upload.key)
-  }
-
-  package func abortMultipartUpload(
-    _ upload: UploadReference,
-    context: RequestContext
-  ) async throws(StoreError) {
-    throw Self.refusal(.abortMultipartUpload, upload.key)
-  }
-
-  package func listParts(
-    _ upload: UploadReference,
-    context: RequestContext
-  ) async throws(StoreError) -> [UploadedPart] {
-    throw Self.refusal(.listParts, upload.key)
-  }
-
-  private static func refusal(_ operation: StoreOperation, _ key: ObjectKey) -> StoreError {
-    StoreError(.offline, operation, key: key, message: "the mount is offline")
   }
 }
 

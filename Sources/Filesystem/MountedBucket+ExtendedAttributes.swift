@@ -108,7 +108,7 @@ extension MountedBucket.Attribute {
 
   fileprivate func value(of metadata: ObjectMetadata) -> String? {
     switch self {
-    case .contentType: metadata.contentType
+    case .contentType: metadata.headers.contentType
     case .versionID: metadata.currentVersionID
     case .key, .etag, .sizeCached, .storageClass, .lastError: nil
     }

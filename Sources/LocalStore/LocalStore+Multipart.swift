@@ -21,7 +21,7 @@ extension LocalStore {
     partNumber: Int,
     body: BodySource,
     context: RequestContext
-  ) async throws(StoreError) -> ETag {
+  ) async throws(StoreError) -> UploadedPart {
     try await run(.uploadPart, key: upload.key, context: context) { call throws(StoreError) in
       let commit = try self.openCommit(call)
       let local = try LocalUpload(upload, commit)
@@ -37,7 +37,7 @@ extension LocalStore {
     source: CopySource,
     range: ByteRange,
     context: RequestContext
-  ) async throws(StoreError) -> ETag {
+  ) async throws(StoreError) -> UploadedPart {
     try await run(.uploadPartCopy, key: upload.key, context: context) { call throws(StoreError) in
       let commit = try self.openCommit(call)
       let local = try LocalUpload(upload, commit)
@@ -57,7 +57,7 @@ extension LocalStore {
     parts: [UploadedPart],
     condition: WriteCondition,
     context: RequestContext
-  ) async throws(StoreError) -> ETag {
+  ) async throws(StoreError) -> CompletedUpload {
     try await run(.completeMultipartUpload, key: upload.key, context: context) {
       call throws(StoreError) in
       let commit = try self.openCommit(call)
@@ -83,6 +83,16 @@ extension LocalStore {
     try await run(.listParts, key: upload.key, context: context) { call throws(StoreError) in
       let commit = try self.openCommit(call)
       return try LocalUpload(upload, commit).parts()
+    }
+  }
+
+  package func listMultipartUploads(
+    prefix: ObjectKey,
+    context: RequestContext
+  ) async throws(StoreError) -> [UnfinishedUpload] {
+    try await run(.listMultipartUploads, key: prefix, context: context) { call throws(StoreError) in
+      let commit = try self.openCommit(call)
+      return try LocalUpload.unfinished(prefix: prefix, commit)
     }
   }
 }

@@ -14,18 +14,30 @@ extension LocalStore {
   package func head(
     _ key: ObjectKey,
     versionID: String?,
-    ifMatch: ETag?,
+    conditions: ReadConditions,
     context: RequestContext
   ) async throws(StoreError) -> ObjectMetadata {
     try await run(.headObject, key: key, context: context) { call throws(StoreError) in
       try call.refuse(versionID: versionID)
       let tree = try self.openTree(call)
       let (file, facts) = try call.open(key, in: tree)
-      if let ifMatch, ifMatch != facts.etag { throw call.changed(key) }
+      try call.check(conditions, facts, key)
       let attributes = try call.attempt { () throws(DiskFailure) in
         try ObjectAttributes(of: file)
       }
       return attributes.metadata(key, facts)
+    }
+  }
+
+  package func tags(
+    of key: ObjectKey,
+    versionID: String?,
+    context: RequestContext
+  ) async throws(StoreError) -> [String: String] {
+    try await run(.getObjectTagging, key: key, context: context) { call throws(StoreError) in
+      try call.refuse(versionID: versionID)
+      let (file, _) = try call.open(key, in: self.openTree(call))
+      return try call.attempt { () throws(DiskFailure) in try ObjectAttributes(of: file).tags }
     }
   }
 
@@ -69,6 +81,16 @@ extension LocalCall {
   /// Throws if a particular version is asked for: a directory keeps only one.
   fileprivate func refuse(versionID: String?) throws(StoreError) {
     if versionID != nil { throw error(.unsupported, "a directory keeps no old versions") }
+  }
+
+  /// Throws unless an object is what `conditions` ask for.
+  func check(
+    _ conditions: ReadConditions,
+    _ facts: FileFacts,
+    _ key: ObjectKey
+  ) throws(StoreError) {
+    guard let objection = conditions.objection(to: facts.metadata(key).version) else { return }
+    throw StoreError(.preconditionFailed, operation, key: key, message: objection)
   }
 
   /// Opens an object, a marker as its directory.

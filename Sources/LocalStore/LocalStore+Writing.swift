@@ -21,7 +21,9 @@ extension LocalStore {
       let staged = try commit.stage()
       try staged.append(body, call)
       let facts = try commit.finish(staged, attributes, as: key, request.condition)
-      return attributes.metadata(request.key, facts)
+      var metadata = attributes.metadata(request.key, facts)
+      metadata.crc64 = staged.checksum
+      return metadata
     }
   }
 
@@ -38,6 +40,25 @@ extension LocalStore {
     }
   }
 
+  package func delete(
+    _ keys: [ObjectKey],
+    context: RequestContext
+  ) async throws(StoreError) -> [ObjectKey: StoreError] {
+    var failures: [ObjectKey: StoreError] = [:]
+    for key in keys {
+      do throws(StoreError) {
+        try await delete(key, ifMatch: nil, context: context)
+      } catch {
+        // What stops this one for a reason of its own doesn't stop the others.
+        guard error.kind != .cancelled, error.kind != .timedOut, error.kind != .noSuchBucket else {
+          throw error
+        }
+        failures[key] = error
+      }
+    }
+    return failures
+  }
+
   package func copy(
     _ request: CopyRequest,
     context: RequestContext
@@ -48,7 +69,8 @@ extension LocalStore {
       let commit = try self.openCommit(call)
       let (source, facts) = try call.open(request.source, in: commit.tree)
       let kept = try call.attempt { () throws(DiskFailure) in try ObjectAttributes(of: source) }
-      let attributes = request.replacesMetadata ? ObjectAttributes(request.target) : kept
+      var attributes = request.replacesMetadata ? ObjectAttributes(request.target) : kept
+      attributes.tags = request.replacesTags ? request.target.tags : kept.tags
       let size = facts.kind == .file ? facts.size : 0
       if key.isMarker {
         guard size == 0 else { throw call.unholdable("it ends in a slash and has bytes") }
@@ -99,7 +121,7 @@ extension LocalCall {
       throw error(.unsupported, "a directory copies only its own objects, as they are now")
     }
     let (file, facts) = try open(source.key, in: tree)
-    if let ifMatch = source.ifMatch, ifMatch != facts.etag { throw changed(source.key) }
+    try check(source.conditions, facts, source.key)
     return (file, facts)
   }
 

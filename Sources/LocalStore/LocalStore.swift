@@ -17,7 +17,7 @@ package import Support
 /// Writes go to a file of their own under `.dipper-local/`, are on the disk when the call returns,
 /// and appear at once and whole. Conditions hold against every other process that uses the store;
 /// a program that writes the directory by itself can slip between check and rename, except when
-/// the condition is that nothing is there. Content type and user metadata are kept in extended
+/// the condition is that nothing is there. Header fields, user metadata and tags are kept in extended
 /// attributes, where the file system has them. Parts of uploads may be of any size, and completing
 /// copies them, which needs the space twice unless the file system shares blocks.
 ///
@@ -58,6 +58,8 @@ package final class LocalStore: ObjectStore {
     var capabilities = StoreCapabilities()
     capabilities.hasConditionalCreate = true
     capabilities.hasConditionalReplace = true
+    capabilities.hasConditionalComplete = true
+    capabilities.partSizeMin = 1
     capabilities.listsInByteOrder = true
     self.capabilities = capabilities
   }

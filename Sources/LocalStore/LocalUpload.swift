@@ -48,28 +48,67 @@ struct LocalUpload {
       [UInt8](hexadecimal: reference.uploadID[...]) != nil
     else { throw Self.noSuchUpload(call) }
     let name = FileName(reference.uploadID)
-    let opened = try call.attempt { () throws(DiskFailure) -> (FileDescriptor, [UInt8])? in
+    let opened = try call.attempt { () throws(DiskFailure) -> (FileDescriptor, Kept)? in
       guard let directory = try LocalTree.child(name, of: commit.workspace.uploads),
-        try FileFacts.of(Self.recordName, in: directory)?.kind == .file
+        let kept = try Self.kept(in: directory)
       else { return nil }
-      let file = try directory.open(Self.recordName, [.read, .noFollow])
-      var bytes = [UInt8](repeating: 0, count: try file.size())
-      let count = bytes.count
-      let done = try retrying("read an upload's record") {
-        pread(file.number, &bytes, count, 0)
-      }
-      return (directory, Array(bytes.prefix(done)))
+      return (directory, kept)
     }
-    guard let (directory, bytes) = opened, let record = UploadRecord(encoded: bytes),
-      record.request.key == reference.key
-    else { throw Self.noSuchUpload(call) }
+    guard let (directory, kept) = opened, kept.record.request.key == reference.key else {
+      throw Self.noSuchUpload(call)
+    }
     self.name = name
     self.directory = directory
-    self.record = record
+    record = kept.record
   }
 
-  /// Makes a filled file a part and returns its tag.
-  func store(_ staged: StagedFile, asPart partNumber: Int) throws(StoreError) -> ETag {
+  /// What an upload's directory says of it.
+  private struct Kept {
+    var record: UploadRecord
+    var initiated: Timestamp
+  }
+
+  /// Reads an upload's record; nil if there is none, or none that can be read.
+  private static func kept(in directory: FileDescriptor) throws(DiskFailure) -> Kept? {
+    guard let facts = try FileFacts.of(recordName, in: directory), facts.kind == .file else {
+      return nil
+    }
+    let file = try directory.open(recordName, [.read, .noFollow])
+    var bytes = [UInt8](repeating: 0, count: try file.size())
+    let count = bytes.count
+    let done = try retrying("read an upload's record") { pread(file.number, &bytes, count, 0) }
+    return UploadRecord(encoded: Array(bytes.prefix(done))).map {
+      Kept(record: $0, initiated: facts.modified)
+    }
+  }
+
+  /// The uploads to keys that start with `prefix`, by key and then by age.
+  static func unfinished(
+    prefix: ObjectKey,
+    _ commit: Commit
+  ) throws(StoreError) -> [UnfinishedUpload] {
+    try commit.call.attempt { () throws(DiskFailure) in
+      var uploads: [UnfinishedUpload] = []
+      try DirectoryNames.forEach(in: commit.workspace.uploads) { (bytes, _) throws(DiskFailure) in
+        let name = FileName(bytes)
+        guard let directory = try LocalTree.child(name, of: commit.workspace.uploads),
+          let kept = try kept(in: directory), kept.record.request.key.hasPrefix(prefix)
+        else { return true }
+        let reference = UploadReference(
+          key: kept.record.request.key,
+          uploadID: String(decoding: bytes, as: UTF8.self)
+        )
+        uploads.append(UnfinishedUpload(reference: reference, initiated: kept.initiated))
+        return true
+      }
+      return uploads.sorted {
+        ($0.reference.key, $0.initiated) < ($1.reference.key, $1.initiated)
+      }
+    }
+  }
+
+  /// Makes a filled file a part.
+  func store(_ staged: StagedFile, asPart partNumber: Int) throws(StoreError) -> UploadedPart {
     guard (1...10_000).contains(partNumber) else {
       throw call.error(.invalidRequest, "part numbers go from 1 to 10,000")
     }
@@ -80,7 +119,13 @@ struct LocalUpload {
       )
       try staged.move(to: directory, as: Self.partName(partNumber), replaces: true)
       if commit.synchronizes { try retrying("sync upload") { fsync(directory.number) } }
-      return try FileFacts(of: staged.descriptor).etag
+      let facts = try FileFacts(of: staged.descriptor)
+      return UploadedPart(
+        partNumber: partNumber,
+        etag: facts.etag,
+        size: facts.size,
+        crc64: staged.checksum
+      )
     } catch {
       // The upload was aborted or completed meanwhile.
       throw error.errno == ENOENT ? Self.noSuchUpload(call) : call.failure(error)
@@ -107,7 +152,7 @@ struct LocalUpload {
   func complete(
     _ parts: [UploadedPart],
     _ condition: WriteCondition
-  ) throws(StoreError) -> ETag {
+  ) throws(StoreError) -> CompletedUpload {
     guard let key = try? LocalKey(record.request.key) else { throw Self.noSuchUpload(call) }
     guard !parts.isEmpty else { throw call.error(.invalidRequest, "no parts were named") }
     let staged = try commit.stage()
@@ -132,7 +177,7 @@ struct LocalUpload {
       try discard(as: trash)
     }
     commit.workspace.removeTree(trash)
-    return facts.etag
+    return CompletedUpload(etag: facts.etag)
   }
 
   /// Gives the upload up.

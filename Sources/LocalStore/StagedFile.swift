@@ -1,4 +1,5 @@
 internal import Core
+internal import Crypto
 internal import Glibc
 internal import Support
 
@@ -12,6 +13,9 @@ final class StagedFile {
   private let name: FileName
   private var isMoved = false
   private var size = 0
+  /// CRC-64/XZ of what was added; nil once bytes went from file to file inside the kernel, where
+  /// they are not seen.
+  private(set) var checksum: UInt64? = 0
 
   /// One step of a copy: large enough that the call doesn't matter, small enough to be given up.
   private static let stepSize = 8 << 20
@@ -56,6 +60,11 @@ final class StagedFile {
         if let failure { throw failure }
       }
       size += bytes.count
+      if let before = checksum {
+        var crc = CRC64(before)
+        crc.update(bytes)
+        checksum = crc.value
+      }
     case .file(let source, let range):
       try append(range, of: source, call)
     }
@@ -64,6 +73,7 @@ final class StagedFile {
   /// Adds a range of an open file, inside the kernel where it can; on file systems that share
   /// blocks no byte moves.
   func append(_ range: ByteRange, of source: Int32, _ call: LocalCall) throws(StoreError) {
+    if !range.isEmpty { checksum = nil }
     var offset = range.lowerBound
     var copiesInKernel = true
     while offset < range.upperBound {

@@ -4,7 +4,7 @@ internal import Core
 /// format's version, then one field a line, names and values in hexadecimal because keys may have
 /// any bytes.
 struct UploadRecord: Hashable, Sendable {
-  private static let header = "dipper-local upload 1"
+  private static let header = "dipper-local upload 2"
 
   /// What to store; its condition is not kept, since completing names it.
   var request: PutRequest
@@ -12,10 +12,14 @@ struct UploadRecord: Hashable, Sendable {
   /// The file's bytes.
   var encoded: [UInt8] {
     var lines = [Self.header, "key \(request.key.bytes.hexadecimal)"]
-    if let type = request.contentType { lines.append("type \(Array(type.utf8).hexadecimal)") }
-    for (name, value) in request.userMetadata.sorted(by: { $0.key < $1.key }) {
-      lines.append("meta \(Array(name.utf8).hexadecimal) \(Array(value.utf8).hexadecimal)")
+    func add(_ kind: String, _ name: String, _ value: String) {
+      lines.append("\(kind) \(Array(name.utf8).hexadecimal) \(Array(value.utf8).hexadecimal)")
     }
+    for (name, value) in request.headers.fields { add("header", name, value) }
+    for (name, value) in request.userMetadata.sorted(by: { $0.key < $1.key }) {
+      add("meta", name, value)
+    }
+    for (name, value) in request.tags.sorted(by: { $0.key < $1.key }) { add("tag", name, value) }
     lines.append("end\n")
     return Array(lines.joined(separator: "\n").utf8)
   }
@@ -32,23 +36,28 @@ struct UploadRecord: Hashable, Sendable {
     let lines = String(decoding: encoded, as: UTF8.self).split(separator: "\n")
     guard lines.first == Self.header[...], lines.last == "end" else { return nil }
     var key: ObjectKey?
-    var contentType: String?
-    var userMetadata: [String: String] = [:]
+    var headers = HeaderFields()
+    var request = PutRequest(key: ObjectKey(""))
     for line in lines.dropFirst().dropLast() {
       let words = line.split(separator: " ", omittingEmptySubsequences: false)
       let values = words.dropFirst().compactMap { [UInt8](hexadecimal: $0) }
-      guard values.count == words.count - 1, let value = values.first else { return nil }
+      guard values.count == words.count - 1, let first = values.first, let last = values.last else {
+        return nil
+      }
+      let name = String(decoding: first, as: UTF8.self)
+      let value = String(decoding: last, as: UTF8.self)
       switch (words[0], values.count) {
-      case ("key", 1): key = ObjectKey(value)
-      case ("type", 1): contentType = String(decoding: value, as: UTF8.self)
-      case ("meta", 2):
-        userMetadata[String(decoding: value, as: UTF8.self)] =
-          String(decoding: values[1], as: UTF8.self)
+      case ("key", 1): key = ObjectKey(first)
+      case ("header", 2): headers.append(name, value)
+      case ("meta", 2): request.userMetadata[name] = value
+      case ("tag", 2): request.tags[name] = value
       default: return nil
       }
     }
     guard let key else { return nil }
-    request = PutRequest(key: key, contentType: contentType, userMetadata: userMetadata)
+    request.key = key
+    request.headers = ContentHeaders(headers)
+    self.request = request
   }
 }
 

@@ -39,7 +39,7 @@ final class ScriptedListings: ObjectStore {
   func head(
     _ key: ObjectKey,
     versionID: String?,
-    ifMatch: ETag?,
+    conditions: ReadConditions,
     context: RequestContext
   ) async throws(StoreError) -> ObjectMetadata {
     throw StoreError(.notFound, .headObject, key: key, message: "there is none")
@@ -84,7 +84,7 @@ final class ScriptedListings: ObjectStore {
     partNumber: Int,
     body: BodySource,
     context: RequestContext
-  ) async throws(StoreError) -> ETag {
+  ) async throws(StoreError) -> UploadedPart {
     try await inner.uploadPart(upload, partNumber: partNumber, body: body, context: context)
   }
 
@@ -94,7 +94,7 @@ final class ScriptedListings: ObjectStore {
     source: CopySource,
     range: ByteRange,
     context: RequestContext
-  ) async throws(StoreError) -> ETag {
+  ) async throws(StoreError) -> UploadedPart {
     try await inner.uploadPartCopy(
       upload,
       partNumber: partNumber,
@@ -109,7 +109,7 @@ final class ScriptedListings: ObjectStore {
     parts: [UploadedPart],
     condition: WriteCondition,
     context: RequestContext
-  ) async throws(StoreError) -> ETag {
+  ) async throws(StoreError) -> CompletedUpload {
     try await inner.completeMultipartUpload(
       upload,
       parts: parts,
@@ -127,4 +127,20 @@ final class ScriptedListings: ObjectStore {
     _ upload: UploadReference,
     context: RequestContext
   ) async throws(StoreError) -> [UploadedPart] { [] }
+
+  func listMultipartUploads(
+    prefix: ObjectKey,
+    context: RequestContext
+  ) async throws(StoreError) -> [UnfinishedUpload] { [] }
+
+  func delete(
+    _ keys: [ObjectKey],
+    context: RequestContext
+  ) async throws(StoreError) -> [ObjectKey: StoreError] { [:] }
+
+  func tags(
+    of key: ObjectKey,
+    versionID: String?,
+    context: RequestContext
+  ) async throws(StoreError) -> [String: String] { [:] }
 }

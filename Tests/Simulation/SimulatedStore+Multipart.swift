@@ -1,4 +1,5 @@
 package import Core
+internal import Crypto
 internal import Support
 
 extension SimulatedStore {
@@ -7,10 +8,11 @@ extension SimulatedStore {
     context: RequestContext
   ) async throws(StoreError) -> String {
     let call = Call(.createMultipartUpload, key: request.key, context: context)
+    let now = time.wallTime
     return try await perform(call, context: context) { state in
       state.lastNumber += 1
       let id = "upload-\(state.lastNumber)"
-      state.uploads[id] = Upload(request: request)
+      state.uploads[id] = Upload(request: request, initiated: now)
       return id
     }
   }
@@ -20,12 +22,13 @@ extension SimulatedStore {
     partNumber: Int,
     body: BodySource,
     context: RequestContext
-  ) async throws(StoreError) -> ETag {
+  ) async throws(StoreError) -> UploadedPart {
     let content = try Self.content(of: body, .uploadPart, upload.key)
     let call = Call(.uploadPart, key: upload.key, context: context, partNumber: partNumber)
+    let crc64 = behaviour.keepsChecksums ? content.crc64 : nil
     return try await perform(call, context: context, sentByteCount: content.size) {
       (state: inout State) throws(StoreError) in
-      try state.setPart(partNumber, of: upload, content, .uploadPart)
+      try state.setPart(partNumber, of: upload, content, crc64: crc64, .uploadPart)
     }
   }
 
@@ -35,7 +38,7 @@ extension SimulatedStore {
     source: CopySource,
     range: ByteRange,
     context: RequestContext
-  ) async throws(StoreError) -> ETag {
+  ) async throws(StoreError) -> UploadedPart {
     let call = Call(
       .uploadPartCopy,
       key: upload.key,
@@ -49,7 +52,7 @@ extension SimulatedStore {
     return try await perform(call, context: context) { (state: inout State) throws(StoreError) in
       let object = try state.object(
         at: source.key,
-        ifMatch: behaviour.obeysCopySourceCondition ? source.ifMatch : nil,
+        behaviour.obeysCopySourceCondition ? source.conditions : ReadConditions(),
         .uploadPartCopy
       )
       guard !range.isEmpty, range.upperBound <= object.content.size else {
@@ -71,9 +74,16 @@ extension SimulatedStore {
         )
       }
       let content = object.content.slice(range.lowerBound..<range.upperBound)
-      let etag = try state.setPart(partNumber, of: upload, content, .uploadPartCopy)
+      let crc64 = behaviour.keepsChecksums ? content.crc64 : nil
+      let part = try state.setPart(
+        partNumber,
+        of: upload,
+        content,
+        crc64: crc64,
+        .uploadPartCopy
+      )
       state.noteCopied(range.count, call)
-      return etag
+      return part
     }
   }
 
@@ -82,7 +92,7 @@ extension SimulatedStore {
     parts: [UploadedPart],
     condition: WriteCondition,
     context: RequestContext
-  ) async throws(StoreError) -> ETag {
+  ) async throws(StoreError) -> CompletedUpload {
     let call = Call(
       .completeMultipartUpload,
       key: upload.key,
@@ -93,14 +103,21 @@ extension SimulatedStore {
     let behaviour = behaviour
     return try await perform(call, context: context) { (state: inout State) throws(StoreError) in
       let stored = try state.upload(upload, .completeMultipartUpload)
-      let contents = try stored.contents(of: parts, partSizeMin: behaviour.partSizeMin)
+      let chosen = try stored.chosen(parts, partSizeMin: behaviour.partSizeMin)
       if behaviour.obeysWriteConditions {
         try state.check(condition, upload.key, .completeMultipartUpload)
       }
       let etag = state.makeTag("-\(parts.count)")
-      _ = state.store(stored.request, .joined(contents), etag: etag, at: now)
+      let crc64 = chosen.crc64
+      _ = state.store(
+        stored.request,
+        .joined(chosen.map(\.content)),
+        etag: etag,
+        crc64: crc64,
+        at: now
+      )
       state.uploads[upload.uploadID] = nil
-      return etag
+      return CompletedUpload(etag: etag, crc64: crc64)
     }
   }
 
@@ -125,6 +142,25 @@ extension SimulatedStore {
         .map { UploadedPart(partNumber: $0, etag: $1.etag, size: $1.content.size) }
     }
   }
+
+  package func listMultipartUploads(
+    prefix: ObjectKey,
+    context: RequestContext
+  ) async throws(StoreError) -> [UnfinishedUpload] {
+    let call = Call(.listMultipartUploads, key: prefix, context: context)
+    return try await perform(call, context: context) { (state: inout State) throws(StoreError) in
+      state.uploads.filter { $0.value.request.key.hasPrefix(prefix) }
+        .map { id, upload in
+          UnfinishedUpload(
+            reference: UploadReference(key: upload.request.key, uploadID: id),
+            initiated: upload.initiated
+          )
+        }
+        .sorted {
+          ($0.reference.key, $0.reference.uploadID) < ($1.reference.key, $1.reference.uploadID)
+        }
+    }
+  }
 }
 
 extension SimulatedStore.State {
@@ -146,13 +182,14 @@ extension SimulatedStore.State {
     return upload
   }
 
-  /// Stores a part and returns its tag.
+  /// Stores a part.
   mutating func setPart(
     _ partNumber: Int,
     of reference: UploadReference,
     _ content: SimulatedContent,
+    crc64: UInt64?,
     _ operation: StoreOperation
-  ) throws(StoreError) -> ETag {
+  ) throws(StoreError) -> UploadedPart {
     var upload = try upload(reference, operation)
     guard (1...10_000).contains(partNumber) else {
       throw StoreError(
@@ -165,20 +202,24 @@ extension SimulatedStore.State {
       )
     }
     let etag = makeTag()
-    upload.parts[partNumber] = SimulatedStore.Upload.Part(content: content, etag: etag)
+    upload.parts[partNumber] = SimulatedStore.Upload.Part(
+      content: content,
+      etag: etag,
+      crc64: crc64
+    )
     uploads[reference.uploadID] = upload
-    return etag
+    return UploadedPart(partNumber: partNumber, etag: etag, size: content.size, crc64: crc64)
   }
 }
 
 extension SimulatedStore.Upload {
-  /// The contents of the named parts, if they are there, in order and large enough.
-  func contents(
-    of named: [UploadedPart],
+  /// The named parts, if they are there, in order and large enough.
+  func chosen(
+    _ named: [UploadedPart],
     partSizeMin: Int
-  ) throws(StoreError) -> [SimulatedContent] {
+  ) throws(StoreError) -> [Part] {
     guard !named.isEmpty else { throw invalid("MalformedXML", "no parts were named") }
-    var contents: [SimulatedContent] = []
+    var chosen: [Part] = []
     for (index, part) in named.enumerated() {
       if index > 0, part.partNumber <= named[index - 1].partNumber {
         throw invalid("InvalidPartOrder", "the parts are not in ascending order")
@@ -189,9 +230,9 @@ extension SimulatedStore.Upload {
       guard index == named.count - 1 || stored.content.size >= partSizeMin else {
         throw invalid("EntityTooSmall", "part \(part.partNumber) is too small")
       }
-      contents.append(stored.content)
+      chosen.append(stored)
     }
-    return contents
+    return chosen
   }
 
   private func invalid(_ code: String, _ message: String) -> StoreError {
@@ -203,5 +244,17 @@ extension SimulatedStore.Upload {
       code: code,
       message: message
     )
+  }
+}
+
+extension [SimulatedStore.Upload.Part] {
+  /// The checksum of all parts behind one another; nil if one of them has none.
+  fileprivate var crc64: UInt64? {
+    var sum: UInt64 = 0
+    for part in self {
+      guard let crc64 = part.crc64 else { return nil }
+      sum = CRC64.combine(sum, crc64, lengthB: part.content.size)
+    }
+    return sum
   }
 }

@@ -6,12 +6,12 @@ extension SimulatedStore {
   package func head(
     _ key: ObjectKey,
     versionID: String?,
-    ifMatch: ETag?,
+    conditions: ReadConditions,
     context: RequestContext
   ) async throws(StoreError) -> ObjectMetadata {
-    let call = Call(.headObject, key: key, context: context, ifMatch: ifMatch)
+    let call = Call(.headObject, key: key, context: context, ifMatch: conditions.ifMatch)
     return try await perform(call, context: context) { (state: inout State) throws(StoreError) in
-      try state.object(at: key, ifMatch: ifMatch, .headObject).metadata(key)
+      try state.object(at: key, conditions, .headObject).metadata(key)
     }
   }
 
@@ -49,7 +49,7 @@ extension SimulatedStore {
       throw running.error(kind, "the simulated store failed")
     }
     let object = try state.withLock { (state: inout State) throws(StoreError) in
-      try state.object(at: request.key, ifMatch: request.ifMatch, .getObject)
+      try state.object(at: request.key, ReadConditions(ifMatch: request.ifMatch), .getObject)
     }
     guard !object.isArchived else {
       throw running.error(.archived, "the object is archived", code: "InvalidObjectState")
@@ -137,10 +137,11 @@ extension SimulatedStore {
     )
     let now = time.wallTime
     let obeys = behaviour.obeysWriteConditions
+    let crc64 = behaviour.keepsChecksums ? content.crc64 : nil
     return try await perform(call, context: context, sentByteCount: content.size) {
       (state: inout State) throws(StoreError) in
       if obeys { try state.check(request.condition, request.key, .putObject) }
-      return state.store(request, content, etag: state.makeTag(), at: now)
+      return state.store(request, content, etag: state.makeTag(), crc64: crc64, at: now)
     }
   }
 
@@ -176,7 +177,7 @@ extension SimulatedStore {
     return try await perform(call, context: context) { (state: inout State) throws(StoreError) in
       let source = try state.object(
         at: request.source.key,
-        ifMatch: behaviour.obeysCopySourceCondition ? request.source.ifMatch : nil,
+        behaviour.obeysCopySourceCondition ? request.source.conditions : ReadConditions(),
         .copyObject
       )
       guard source.content.size <= behaviour.copySizeMax else {
@@ -192,11 +193,18 @@ extension SimulatedStore {
       }
       var target = request.target
       if !request.replacesMetadata {
-        target.contentType = source.contentType
+        target.headers = source.headers
         target.userMetadata = source.userMetadata
       }
+      if !request.replacesTags { target.tags = source.tags }
       state.noteCopied(source.content.size, call)
-      return state.store(target, source.content, etag: state.makeTag(), at: now)
+      return state.store(
+        target,
+        source.content,
+        etag: state.makeTag(),
+        crc64: source.crc64,
+        at: now
+      )
     }
   }
 
@@ -246,7 +254,7 @@ extension SimulatedStore.State {
   /// The object at `key`, if it is there and is the version asked for.
   func object(
     at key: ObjectKey,
-    ifMatch: ETag?,
+    _ conditions: ReadConditions,
     _ operation: StoreOperation
   ) throws(StoreError) -> SimulatedStore.Object {
     guard let object = objects[key] else {
@@ -259,7 +267,9 @@ extension SimulatedStore.State {
         message: "there is no such object"
       )
     }
-    if let ifMatch, ifMatch != object.etag { throw .preconditionFailed(operation, key) }
+    guard conditions.objection(to: object.metadata(key).version) == nil else {
+      throw .preconditionFailed(operation, key)
+    }
     return object
   }
 
@@ -284,7 +294,7 @@ extension SimulatedStore.State {
       }
     case .ifMatch(let etag):
       // Source: Amazon S3 user guide, "Conditional writes": 404 if the object is not there.
-      _ = try object(at: key, ifMatch: etag, operation)
+      _ = try object(at: key, ReadConditions(ifMatch: etag), operation)
     }
   }
 
@@ -293,16 +303,10 @@ extension SimulatedStore.State {
     _ request: PutRequest,
     _ content: SimulatedContent,
     etag: ETag,
+    crc64: UInt64?,
     at time: Timestamp
   ) -> ObjectMetadata {
-    let object = SimulatedStore.Object(
-      content: content,
-      etag: etag,
-      lastModified: time,
-      contentType: request.contentType,
-      storageClass: request.storageClass,
-      userMetadata: request.userMetadata
-    )
+    let object = SimulatedStore.Object(request, content, etag: etag, crc64: crc64, at: time)
     set(request.key, object)
     return object.metadata(request.key)
   }

@@ -26,6 +26,20 @@ package final class SimulatedStore: ObjectStore {
     package var obeysCopySourceCondition = true
     /// True to list `a/b` before `a-b`, as stores that keep a tree do.
     package var listsInTreeOrder = false
+    /// True if objects are renamed without a copy.
+    package var renamesNatively = false
+    /// False if only a try tells whether objects are renamed without a copy.
+    package var tellsWhetherItRenames = true
+    /// True if headers and user metadata are replaced where the object is.
+    package var replacesMetadataInPlace = false
+    /// True if modification times can be set.
+    package var setsTimes = false
+    /// True if one request tells what a key is.
+    package var tellsKeyStatus = false
+    /// True if one request removes a directory with all that is in it.
+    package var removesDirectories = false
+    /// True to keep the CRC-64 of each object and of each part.
+    package var keepsChecksums = false
 
     /// Creates the behaviour of a good store.
     package init() {}
@@ -36,20 +50,24 @@ package final class SimulatedStore: ObjectStore {
     var content: SimulatedContent
     var etag: ETag
     var lastModified: Timestamp
-    var contentType: String?
+    var headers = ContentHeaders()
     var storageClass: String?
     var userMetadata: [String: String] = [:]
+    var tags: [String: String] = [:]
     var isArchived = false
+    var crc64: UInt64?
   }
 
   /// A multipart upload as it is kept.
   struct Upload: Sendable {
     var request: PutRequest
+    var initiated: Timestamp
     var parts: [Int: Part] = [:]
 
     struct Part: Sendable {
       var content: SimulatedContent
       var etag: ETag
+      var crc64: UInt64?
     }
   }
 
@@ -62,11 +80,11 @@ package final class SimulatedStore: ObjectStore {
     var forgottenCallCount = 0
     var lastNumber = 0
     var sortedKeys: [ObjectKey]?
+    var hasTriedToRename = false
     var hook: (@Sendable (Call, Call.Moment) async -> Void)?
   }
 
   package let name: String
-  package let capabilities: StoreCapabilities
   /// The clock that deadlines and dates come from.
   package let time: any TimeSource
   /// Which calls go wrong.
@@ -87,11 +105,24 @@ package final class SimulatedStore: ObjectStore {
     self.faults = faults
     self.behaviour = behaviour
     timers = Timers(time: time)
+  }
+
+  package var capabilities: StoreCapabilities {
     var capabilities = StoreCapabilities()
+    let knowsRename = behaviour.tellsWhetherItRenames || state.withLock { $0.hasTriedToRename }
+    capabilities.hasNativeRename = knowsRename ? behaviour.renamesNatively : nil
     capabilities.hasConditionalCreate = behaviour.obeysWriteConditions
     capabilities.hasConditionalReplace = behaviour.obeysWriteConditions
+    capabilities.hasConditionalComplete = behaviour.obeysWriteConditions
     capabilities.listsInByteOrder = !behaviour.listsInTreeOrder
-    self.capabilities = capabilities
+    capabilities.hasRecursiveDelete = behaviour.removesDirectories
+    capabilities.hasInPlaceMetadata = behaviour.replacesMetadataInPlace
+    capabilities.hasSettableTime = behaviour.setsTimes
+    capabilities.hasKeyStatus = behaviour.tellsKeyStatus
+    capabilities.wholeObjectChecksum = behaviour.keepsChecksums ? .crc64 : .none
+    capabilities.singleRequestSizeMax = behaviour.copySizeMax
+    capabilities.partSizeMin = behaviour.partSizeMin
+    return capabilities
   }
 }
 
@@ -106,13 +137,15 @@ extension SimulatedStore {
     isArchived: Bool = false
   ) -> ObjectVersion {
     let now = time.wallTime
+    let checksum = behaviour.keepsChecksums ? content.crc64 : nil
     return state.withLock { state in
       let object = Object(
         content: content,
         etag: state.makeTag(),
         lastModified: now,
         userMetadata: userMetadata,
-        isArchived: isArchived
+        isArchived: isArchived,
+        crc64: checksum
       )
       state.set(key, object)
       return object.metadata(key).version
@@ -341,33 +374,5 @@ extension SimulatedStore.State {
   mutating func set(_ key: ObjectKey, _ object: SimulatedStore.Object?) {
     if (objects[key] == nil) != (object == nil) { sortedKeys = nil }
     objects[key] = object
-  }
-}
-
-extension SimulatedStore.Object {
-  /// All facts, as HEAD gives them.
-  func metadata(_ key: ObjectKey) -> ObjectMetadata {
-    var metadata = ObjectMetadata(
-      version: ObjectVersion(
-        key: key,
-        etag: etag,
-        size: content.size,
-        // Source: RFC 9110 section 5.6.7: a header's date has whole seconds.
-        lastModified: lastModified.wholeSecond
-      )
-    )
-    metadata.contentType = contentType ?? "binary/octet-stream"
-    metadata.storageClass = storageClass
-    metadata.userMetadata = userMetadata
-    metadata.isArchived = isArchived
-    return metadata
-  }
-
-  /// The facts that a listing gives.
-  func listedMetadata(_ key: ObjectKey) -> ObjectMetadata {
-    var metadata = metadata(key)
-    metadata.contentType = nil
-    metadata.userMetadata = nil
-    return metadata
   }
 }

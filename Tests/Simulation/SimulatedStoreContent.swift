@@ -1,3 +1,5 @@
+internal import Crypto
+
 /// The bytes of a simulated object: real ones, or a rule that makes them, so that an object of any
 /// size costs nothing.
 package struct SimulatedContent: Sendable {
@@ -76,6 +78,18 @@ package struct SimulatedContent: Sendable {
   /// The bytes of a range.
   package func bytes(_ range: Range<Int>) -> [UInt8] {
     slice(range).allBytes
+  }
+
+  /// CRC-64/XZ of all bytes, made piece by piece in bounded memory.
+  package var crc64: UInt64 {
+    var crc = CRC64()
+    var offset = 0
+    while offset < size {
+      let end = min(offset + (1 << 20), size)
+      crc.update(bytes(offset..<end))
+      offset = end
+    }
+    return crc.value
   }
 
   /// All bytes.

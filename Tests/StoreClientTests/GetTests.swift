@@ -21,7 +21,7 @@ import Testing
     #expect(answer.retryCount == 0)
     #expect(answer.metadata.size == 1000)
     #expect(answer.metadata.version.etag == ETag("v1"))
-    #expect(answer.metadata.contentType == "text/plain")
+    #expect(answer.metadata.headers.contentType == "text/plain")
     let request = try #require(bench.client.requests.first)
     #expect(request.method == "GET")
     #expect(request.url == "http://127.0.0.1:9000/data/a/b.bin")
@@ -50,7 +50,7 @@ import Testing
     let sink = CollectingSink()
     let got = try await bench.store.get(object.get(0..<100), into: sink, context: bench.context())
     #expect(sink.bytes == Array(object.bytes[0..<100]))
-    #expect(got.metadata.contentEncoding == "gzip")
+    #expect(got.metadata.headers.contentEncoding == "gzip")
   }
 
   /// Answers to a request for bytes 100..<300 of version v1 that must not give a single byte.

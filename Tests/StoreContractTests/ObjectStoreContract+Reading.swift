@@ -93,7 +93,7 @@ extension ObjectStoreContract {
       let metadata = ["color": "blue", "mtime": "1700000000.123456789"]
       try await setting.put("object", contentType: "text/x-test", userMetadata: metadata)
       let head = try await setting.head("object")
-      #expect(head.contentType == "text/x-test")
+      #expect(head.headers.contentType == "text/x-test")
       #expect(head.userMetadata == metadata)
     },
     Claim("the bucket answers a probe") { setting in

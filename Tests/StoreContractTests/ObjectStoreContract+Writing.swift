@@ -109,7 +109,7 @@ extension ObjectStoreContract {
       #expect(try await setting.bytes("source") == pattern(70_000))
       let head = try await setting.head("target")
       #expect(head.version.etag == copied.version.etag)
-      #expect(head.contentType == "text/x-test")
+      #expect(head.headers.contentType == "text/x-test")
       #expect(head.userMetadata == ["color": "blue"])
     },
     Claim("a copy can get new facts, onto itself too") { setting in
@@ -124,9 +124,28 @@ extension ObjectStoreContract {
         )
         let head = try await setting.head(target)
         #expect(head.userMetadata == ["new": "2"], "\(target)")
-        #expect(head.contentType == "text/x-new", "\(target)")
+        #expect(head.headers.contentType == "text/x-new", "\(target)")
         #expect(try await setting.bytes(target) == pattern(100), "\(target)")
       }
+    },
+    Claim("a copy takes header fields and tags along, or gets new ones") { setting in
+      var source = PutRequest(key: setting.key("source"), userMetadata: ["color": "blue"])
+      source.headers = ContentHeaders(headers)
+      source.tags = ["old": "1"]
+      _ = try await setting.store.put(source, body: .bytes([1]), context: setting.context)
+      _ = try await setting.copy("source", "same")
+      try await setting.expectHeaders(of: try await setting.head("same"))
+      #expect(try await setting.tags("same") == ["old": "1"])
+      var target = PutRequest(key: setting.key("new"))
+      target.tags = ["new": "2 3"]
+      let request = CopyRequest(
+        source: CopySource(key: source.key),
+        target: target,
+        replacesTags: true
+      )
+      _ = try await setting.store.copy(request, context: setting.context)
+      try await setting.expectHeaders(of: try await setting.head("new"))
+      #expect(try await setting.tags("new") == ["new": "2 3"])
     },
     Claim("a copy checks the source's version, and on failure the target is as it was") { setting in
       let old = try await setting.put("source", pattern(10)).version.etag

@@ -20,7 +20,8 @@ enum ObjectStoreContract {
   }
 
   /// All claims.
-  static let claims: [Claim] = reading + listing + writing + copying + multipart + ending
+  static let claims: [Claim] =
+    reading + listing + writing + describing + copying + multipart + ending
 
   /// A store for one claim, and the prefix that is the claim's own.
   struct Setting: Sendable {

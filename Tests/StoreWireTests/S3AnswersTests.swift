@@ -55,8 +55,8 @@ import Testing
     #expect(metadata.size == 1234)
     #expect(metadata.version.etag == ETag("abc-2"))
     #expect(metadata.version.lastModified == Self.november)
-    #expect(metadata.contentType == "text/plain")
-    #expect(metadata.contentEncoding == "gzip")
+    #expect(metadata.headers.contentType == "text/plain")
+    #expect(metadata.headers.contentEncoding == "gzip")
     #expect(metadata.currentVersionID == "v1")
     #expect(metadata.version.versionID == nil)
     #expect(metadata.storageClass == "STANDARD_IA")
@@ -90,7 +90,7 @@ import Testing
     #expect(metadata.version.etag == nil)
     #expect(metadata.version.lastModified == Timestamp(seconds: 0))
     #expect(metadata.currentVersionID == nil)
-    #expect(metadata.contentEncoding == nil)
+    #expect(metadata.headers.contentEncoding == nil)
     #expect(metadata.userMetadata == [:])
   }
 

@@ -81,7 +81,8 @@ import Testing
 
   @Test(
     arguments: [
-      (301, .wrongRegion), (304, .invalidAnswer), (400, .invalidRequest), (401, .badCredentials),
+      (301, .wrongRegion), (304, .preconditionFailed), (400, .invalidRequest),
+      (401, .badCredentials),
       (403, .accessDenied), (404, .notFound), (405, .unsupported), (408, .unreachable),
       (409, .conflict), (411, .invalidRequest), (412, .preconditionFailed), (413, .tooLarge),
       (416, .rangeNotSatisfiable), (418, .invalidRequest), (429, .throttled), (500, .serverFailure),

@@ -29,7 +29,11 @@ import Testing
   }
 
   @Test func aHeadMayNameAVersion() throws {
-    let request = try S3Requests.headObject(key, versionID: "v", ifMatch: ETag("W/\"weak\""))
+    let request = try S3Requests.headObject(
+      key,
+      versionID: "v",
+      conditions: ReadConditions(ifMatch: ETag("W/\"weak\""))
+    )
     #expect(request.method == .head)
     #expect(request.fields["If-Match"] == "W/\"weak\"")
     #expect(try url(request) == "http://127.0.0.1/b/dir/a%20b?versionId=v")

@@ -25,6 +25,7 @@ struct StoreSession: Sendable {
     // Source: Amazon S3 User Guide, "Conditional writes"; all general purpose buckets have them.
     capabilities.hasConditionalCreate = true
     capabilities.hasConditionalReplace = true
+    capabilities.hasConditionalComplete = true
     // Directory buckets list in another order, and their names say what they are.
     // Source: Amazon S3 User Guide, "Directory bucket naming rules".
     capabilities.listsInByteOrder = !bucket.hasSuffix("--x-s3")

@@ -18,15 +18,16 @@ extension RemoteStore {
     partNumber: Int,
     body: BodySource,
     context: RequestContext
-  ) async throws(StoreError) -> ETag {
+  ) async throws(StoreError) -> UploadedPart {
     let wire = try S3Requests.uploadPart(
       upload,
       partNumber: partNumber,
       bodyHash: bodyHash(of: body)
     )
-    return try await write(wire, body: body, context) { (answer) throws(StoreError) in
+    let etag = try await write(wire, body: body, context) { (answer) throws(StoreError) in
       try S3Answers.uploadedPart(answer, to: wire)
     }
+    return UploadedPart(partNumber: partNumber, etag: etag, size: body.count)
   }
 
   package func uploadPartCopy(
@@ -35,7 +36,7 @@ extension RemoteStore {
     source: CopySource,
     range: ByteRange,
     context: RequestContext
-  ) async throws(StoreError) -> ETag {
+  ) async throws(StoreError) -> UploadedPart {
     let wire = try S3Requests.uploadPartCopy(
       upload,
       partNumber: partNumber,
@@ -43,9 +44,10 @@ extension RemoteStore {
       range: range,
       bucket: bucket
     )
-    return try await write(wire, isSilent: true, context) { (answer) throws(StoreError) in
+    let etag = try await write(wire, isSilent: true, context) { (answer) throws(StoreError) in
       try S3Answers.copiedPart(answer, to: wire)
     }
+    return UploadedPart(partNumber: partNumber, etag: etag, size: range.count)
   }
 
   package func completeMultipartUpload(
@@ -53,7 +55,7 @@ extension RemoteStore {
     parts: [UploadedPart],
     condition: WriteCondition,
     context: RequestContext
-  ) async throws(StoreError) -> ETag {
+  ) async throws(StoreError) -> CompletedUpload {
     let wire = try S3Requests.completeMultipartUpload(upload, parts: parts, condition: condition)
     return try await write(wire, isSilent: true, context) { (answer) throws(StoreError) in
       let completed = try S3Answers.completedUpload(answer, to: wire)
@@ -65,10 +67,11 @@ extension RemoteStore {
           message: "the answer has no tag of the object"
         )
       }
-      return etag
-    } settle: { () async -> ETag? in
+      return CompletedUpload(etag: etag, versionID: completed.versionID)
+    } settle: { () async -> CompletedUpload? in
       guard let tag = ETag.ofParts(parts) else { return nil }
-      return await self.found(upload.key, tagged: tag, size: nil, context)?.etag
+      let found = await self.found(upload.key, tagged: tag, size: nil, context)
+      return found.map { CompletedUpload(etag: tag, versionID: $0.versionID) }
     }
   }
 
@@ -99,6 +102,33 @@ extension RemoteStore {
       marker = page.nextMarker
     } while marker != nil
     return unambiguous(parts)
+  }
+
+  package func listMultipartUploads(
+    prefix: ObjectKey,
+    context: RequestContext
+  ) async throws(StoreError) -> [UnfinishedUpload] {
+    var uploads: [UnfinishedUpload] = []
+    var marker: UploadReference?
+    var seen: Set<UploadReference> = []
+    repeat {
+      let after = marker
+      let wire = S3Requests.listMultipartUploads(prefix: prefix, after: after)
+      let page = try await read(wire, context) { (answer) throws(StoreError) in
+        try S3Answers.uploads(answer, to: wire, prefix: prefix, after: after)
+      }
+      uploads += page.uploads
+      marker = page.nextMarker
+      guard marker.map({ seen.insert($0).inserted }) ?? true else {
+        throw StoreError(
+          .invalidAnswer,
+          .listMultipartUploads,
+          key: prefix,
+          message: "the pages of the uploads go round in circles"
+        )
+      }
+    } while marker != nil
+    return uploads
   }
 
   /// Returns the parts by number, without those of which the store lists more than one.

@@ -6,21 +6,16 @@ extension RemoteStore {
   package func head(
     _ key: ObjectKey,
     versionID: String?,
-    ifMatch: ETag?,
+    conditions: ReadConditions,
     context: RequestContext
   ) async throws(StoreError) -> ObjectMetadata {
-    let request = try S3Requests.headObject(key, versionID: versionID, ifMatch: ifMatch)
+    let request = try S3Requests.headObject(key, versionID: versionID, conditions: conditions)
     let metadata = try await read(request, context) { (answer) throws(StoreError) in
       try S3Answers.object(answer, to: request, versionID: versionID)
     }
-    // A store that ignores If-Match answers with whatever is there now.
-    if let ifMatch, metadata.version.etag != ifMatch {
-      throw StoreError(
-        .preconditionFailed,
-        .headObject,
-        key: key,
-        message: "the object is another version now"
-      )
+    // A store that ignores conditions answers with whatever is there now.
+    if let objection = conditions.objection(to: metadata.version) {
+      throw StoreError(.preconditionFailed, .headObject, key: key, message: objection)
     }
     return metadata
   }
@@ -97,7 +92,8 @@ extension RemoteStore {
         lastModified: (stored.lastModified ?? stored.date ?? now).wholeSecond
       )
     )
-    metadata.contentType = request.contentType
+    metadata.headers = request.headers
+    metadata.tagCount = request.tags.count
     metadata.userMetadata = request.userMetadata
     metadata.storageClass = request.storageClass
     metadata.currentVersionID = stored.versionID

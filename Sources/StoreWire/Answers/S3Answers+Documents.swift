@@ -103,16 +103,33 @@ extension S3Answers {
     return (parts, last)
   }
 
+  /// Reads the answer to GetObjectTagging.
+  package static func tags(
+    _ answer: WireAnswer,
+    to request: WireRequest
+  ) throws(StoreError) -> [String: String] {
+    let document = try self.document(answer, to: request, root: "TagSet", outerCount: 1)
+    var tags: [String: String] = [:]
+    for (name, record) in document.records where name == "Tag" {
+      guard let name = record.text("Key"), !name.isEmpty, let value = record.text("Value") else {
+        throw invalid(answer, to: request, "the answer has a tag without a name or a value")
+      }
+      tags[name] = value
+    }
+    return tags
+  }
+
   /// Reads the document of a successful answer; throws the error in it or instead of it.
   static func document(
     _ answer: WireAnswer,
     to request: WireRequest,
-    root: String
+    root: String,
+    outerCount: Int = 0
   ) throws(StoreError) -> XMLDocument {
     guard answer.isSuccess else { throw error(answer, to: request) }
     let document: XMLDocument
     do {
-      document = try XMLDocument(answer.body)
+      document = try XMLDocument(answer.body, outerCount: outerCount)
     } catch {
       throw invalid(answer, to: request, "the answer can't be read: \(error)")
     }

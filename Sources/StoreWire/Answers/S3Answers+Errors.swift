@@ -111,6 +111,7 @@ extension S3Answers {
     fields: HeaderFields
   ) -> StoreError.Kind {
     switch status {
+    case 304: .preconditionFailed
     case 400 where request.method == .head && fields["x-amz-bucket-region"] != nil: .wrongRegion
     case 401: .badCredentials
     case 403: .accessDenied
@@ -134,10 +135,12 @@ extension S3Answers {
   private static func missing(_ request: WireRequest) -> StoreError.Kind {
     switch request.operation {
     case .headBucket, .getBucketLocation, .listObjects, .listMultipartUploads, .deleteObjects,
-      .putObject, .createMultipartUpload:
+      .putObject, .putSymlink, .createMultipartUpload:
       .noSuchBucket
     case .uploadPart, .completeMultipartUpload, .abortMultipartUpload, .listParts: .noSuchUpload
-    case .getObject, .headObject, .deleteObject, .copyObject, .renameObject, .uploadPartCopy:
+    case .getObject, .headObject, .deleteObject, .copyObject, .renameObject, .uploadPartCopy,
+      .getObjectTagging, .setObjectMeta, .setObjectTime, .getFileStatus, .restoreObject,
+      .getSymlink:
       .notFound
     }
   }
@@ -149,6 +152,8 @@ extension S3Answers {
     case .noSuchUpload: "there is no such multipart upload"
     case .accessDenied: "the store denies access"
     case .badCredentials: "the store doesn't accept the credentials"
+    case .preconditionFailed where answer.status == 304:
+      "the object has not changed from what the condition excludes"
     case .preconditionFailed: "the object is not the expected version"
     case .alreadyExists: "the object exists already"
     case .archived: "the object is archived and must be restored first"

@@ -20,20 +20,29 @@ extension S3Answers {
       )
     )
     metadata.storageClass = fields["x-amz-storage-class"].flatMap { $0.isEmpty ? nil : $0 }
-    metadata.contentType = fields["Content-Type"]
-    // Source: Amazon S3 User Guide, "Uploading objects": stores of the protocol return the marker
-    // of chunked signing that some clients leave in the field.
-    metadata.contentEncoding = fields["Content-Encoding"].flatMap {
-      $0.isEmpty || $0 == "aws-chunked" ? nil : $0
-    }
+    metadata.headers = headers(fields)
     metadata.currentVersionID = self.versionID(fields)
-    metadata.crc64 = fields["x-tos-hash-crc64ecma"].flatMap { UInt64($0) }
+    metadata.tagCount = fields["x-amz-tagging-count"]?.utf8.decimalValue
     metadata.userMetadata = userMetadata(fields)
     metadata.isArchived = isArchived(
       storageClass: metadata.storageClass,
       restore: fields["x-amz-restore"]
     )
     return metadata
+  }
+
+  /// Reads what the object is served with.
+  ///
+  /// Stores of the protocol return the marker of chunked signing that some clients leave in the
+  /// encoding; it is no property of the object. Source: Amazon S3 User Guide, "Uploading objects".
+  private static func headers(_ fields: HeaderFields) -> ContentHeaders {
+    var headers = ContentHeaders(fields)
+    let encodings = headers.contentEncoding?.split { $0 == "," || $0 == " " } ?? []
+    let own = encodings.filter { $0.lowercased() != "aws-chunked" }
+    if own.count < encodings.count || own.isEmpty {
+      headers.contentEncoding = own.isEmpty ? nil : own.joined(separator: ", ")
+    }
+    return headers
   }
 
   /// Reads a tag; nil if it is none that could be sent back in a condition.

@@ -19,6 +19,16 @@ package enum WireDate {
     }
   }
 
+  /// Returns a moment as HTTP writes it, to the second: `Mon, 30 Nov 2026 08:30:00 GMT`.
+  static func httpSpelling(_ moment: Timestamp) -> String {
+    let time = CalendarTime(moment)
+    let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+    return
+      "\(days[time.weekday]), \(time.day.padded(2)) \(months[time.month - 1].capitalizedASCII) "
+      + "\(time.year.padded(4)) \(time.hour.padded(2)):\(time.minute.padded(2)):"
+      + "\(time.second.padded(2)) GMT"
+  }
+
   /// Reads a date of ISO 8601 in UTC, `2026-11-30T08:30:00Z`, with or without a fraction of a
   /// second, or with a numeric offset from UTC.
   package static func iso8601(_ text: String) -> Timestamp? {
@@ -140,6 +150,11 @@ private struct DigitCursor {
     position += 1
     return byte
   }
+}
+
+extension String {
+  /// The text with its first letter in upper case, if that is ASCII.
+  fileprivate var capitalizedASCII: String { prefix(1).uppercased() + dropFirst() }
 }
 
 extension UInt8 {

@@ -7,15 +7,17 @@ enum CompletionDocument {
     var text = "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">"
     for part in parts.sorted(by: { $0.partNumber < $1.partNumber }) {
       text += "<Part><PartNumber>\(part.partNumber)</PartNumber>"
-      text += "<ETag>\(escaped(part.etag.quoted))</ETag></Part>"
+      text += "<ETag>\(part.etag.quoted.xmlText)</ETag></Part>"
     }
     return Array((text + "</CompleteMultipartUpload>").utf8)
   }
+}
 
-  /// Returns `text` for the content of an element, without what XML can't carry at all.
-  private static func escaped(_ text: String) -> String {
+extension String {
+  /// The text for the content of an element, without what XML can't carry at all.
+  var xmlText: String {
     var result = ""
-    for scalar in text.unicodeScalars {
+    for scalar in unicodeScalars {
       switch scalar {
       case "&": result += "&amp;"
       case "<": result += "&lt;"

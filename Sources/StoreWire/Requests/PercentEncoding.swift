@@ -20,6 +20,12 @@ package enum PercentEncoding {
     encode(text.utf8, keepsSlash: false)
   }
 
+  /// Returns pairs as a form, `name=value` between ampersands, sorted by name.
+  static func form(_ pairs: [String: String]) -> String {
+    pairs.sorted { $0.key < $1.key }.map { "\(query($0.key))=\(query($0.value))" }
+      .joined(separator: "&")
+  }
+
   /// Returns the bytes that a percent-encoded text stands for; nil if a `%` is not followed by two
   /// hexadecimal digits.
   package static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {

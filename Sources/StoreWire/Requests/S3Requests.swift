@@ -22,10 +22,10 @@ package enum S3Requests {
   package static func headObject(
     _ key: ObjectKey,
     versionID: String? = nil,
-    ifMatch: ETag? = nil
+    conditions: ReadConditions = ReadConditions()
   ) throws(StoreError) -> WireRequest {
     var wire = try object(.headObject, .head, key, versionID: versionID)
-    if let ifMatch { wire.fields["If-Match"] = ifMatch.quoted }
+    wire.require(conditions)
     return try checked(wire)
   }
 
@@ -68,7 +68,18 @@ package enum S3Requests {
     wire.bodyHash = bodyHash
     wire.require(request.condition)
     try wire.describe(request)
+    wire.tag(request.tags)
     return try checked(wire)
+  }
+
+  /// GetObjectTagging.
+  package static func getObjectTagging(
+    _ key: ObjectKey,
+    versionID: String? = nil
+  ) throws(StoreError) -> WireRequest {
+    var wire = try object(.getObjectTagging, .get, key, versionID: versionID)
+    wire.query.append(WireRequest.QueryItem("tagging"))
+    return wire
   }
 
   /// DeleteObject.
@@ -90,99 +101,20 @@ package enum S3Requests {
     try wire.copy(from: request.source, bucket: bucket)
     wire.fields["x-amz-metadata-directive"] = request.replacesMetadata ? "REPLACE" : "COPY"
     wire.require(request.target.condition)
-    if request.replacesMetadata {
-      try wire.describe(request.target)
-    } else if let storageClass = request.target.storageClass {
-      // Without it a copy has the standard class, whatever its source had.
+    if request.replacesMetadata { try wire.describe(request.target) }
+    if request.replacesTags {
+      // The other directive is the default, and some stores don't know the field.
+      wire.fields["x-amz-tagging-directive"] = "REPLACE"
+      wire.tag(request.target.tags)
+    }
+    // Without it a copy has the standard class, whatever its source had.
+    if let storageClass = request.target.storageClass {
       wire.fields["x-amz-storage-class"] = storageClass
     }
     return try checked(wire)
   }
 
-  /// CreateMultipartUpload.
-  ///
-  /// The condition of `request` isn't sent: it holds at the end, see `completeMultipartUpload`.
-  package static func createMultipartUpload(
-    _ request: PutRequest
-  ) throws(StoreError) -> WireRequest {
-    var wire = try object(.createMultipartUpload, .post, request.key)
-    wire.query = [WireRequest.QueryItem("uploads")]
-    try wire.describe(request)
-    return try checked(wire)
-  }
-
-  /// UploadPart; the body is the caller's, and `bodyHash` what the signature says of it.
-  package static func uploadPart(
-    _ upload: UploadReference,
-    partNumber: Int,
-    bodyHash: WireRequest.BodyHash = .unsigned
-  ) throws(StoreError) -> WireRequest {
-    var wire = try object(.uploadPart, .put, upload.key)
-    wire.query = [
-      WireRequest.QueryItem("partNumber", String(partNumber)),
-      WireRequest.QueryItem("uploadId", upload.uploadID),
-    ]
-    wire.bodyHash = bodyHash
-    return wire
-  }
-
-  /// UploadPartCopy of `range` of `source`, which is in `bucket` unless it names another.
-  package static func uploadPartCopy(
-    _ upload: UploadReference,
-    partNumber: Int,
-    source: CopySource,
-    range: ByteRange,
-    bucket: String
-  ) throws(StoreError) -> WireRequest {
-    var wire = try uploadPart(upload, partNumber: partNumber, bodyHash: .empty)
-    wire.operation = .uploadPartCopy
-    guard !range.isEmpty else {
-      throw .unsendable(wire.operation, upload.key, "an empty range can't be copied into a part")
-    }
-    try wire.copy(from: source, bucket: bucket)
-    wire.fields["x-amz-copy-source-range"] = range.httpSpelling
-    return try checked(wire)
-  }
-
-  /// CompleteMultipartUpload; the parts go along by ascending number.
-  package static func completeMultipartUpload(
-    _ upload: UploadReference,
-    parts: [UploadedPart],
-    condition: WriteCondition
-  ) throws(StoreError) -> WireRequest {
-    var wire = try object(.completeMultipartUpload, .post, upload.key)
-    wire.query = [WireRequest.QueryItem("uploadId", upload.uploadID)]
-    wire.require(condition)
-    wire.isIdempotent = false
-    wire.fields["Content-Type"] = "application/xml"
-    wire.document = CompletionDocument.bytes(of: parts)
-    wire.bodyHash = .document(wire.document)
-    return try checked(wire)
-  }
-
-  /// AbortMultipartUpload.
-  package static func abortMultipartUpload(
-    _ upload: UploadReference
-  ) throws(StoreError) -> WireRequest {
-    var wire = try object(.abortMultipartUpload, .delete, upload.key)
-    wire.query = [WireRequest.QueryItem("uploadId", upload.uploadID)]
-    return wire
-  }
-
-  /// ListParts, of at most 1,000 parts with numbers above `marker`.
-  package static func listParts(
-    _ upload: UploadReference,
-    after marker: Int? = nil
-  ) throws(StoreError) -> WireRequest {
-    var wire = try object(.listParts, .get, upload.key)
-    wire.query = [WireRequest.QueryItem("uploadId", upload.uploadID)]
-    if let marker {
-      wire.query.append(WireRequest.QueryItem("part-number-marker", String(marker)))
-    }
-    return wire
-  }
-
-  private static func object(
+  static func object(
     _ operation: StoreOperation,
     _ method: WireRequest.Method,
     _ key: ObjectKey,
@@ -196,7 +128,7 @@ package enum S3Requests {
   }
 
   /// Returns `request` if all its fields can be sent.
-  private static func checked(_ request: WireRequest) throws(StoreError) -> WireRequest {
+  static func checked(_ request: WireRequest) throws(StoreError) -> WireRequest {
     for field in request.fields.fields {
       guard field.value.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
         throw .unsendable(
@@ -212,7 +144,7 @@ package enum S3Requests {
 
 extension WireRequest {
   /// Adds the condition of a write.
-  fileprivate mutating func require(_ condition: WriteCondition) {
+  mutating func require(_ condition: WriteCondition) {
     switch condition {
     case .none: return
     case .ifAbsent: fields["If-None-Match"] = "*"
@@ -221,9 +153,27 @@ extension WireRequest {
     isIdempotent = false
   }
 
+  /// Adds the conditions of a read, or with `prefix` those of what is copied.
+  mutating func require(_ conditions: ReadConditions, prefix: String = "") {
+    if let etag = conditions.ifMatch { fields[prefix + "If-Match"] = etag.quoted }
+    if let etag = conditions.ifNoneMatch { fields[prefix + "If-None-Match"] = etag.quoted }
+    if let moment = conditions.ifModifiedSince {
+      fields[prefix + "If-Modified-Since"] = WireDate.httpSpelling(moment)
+    }
+    if let moment = conditions.ifUnmodifiedSince {
+      fields[prefix + "If-Unmodified-Since"] = WireDate.httpSpelling(moment)
+    }
+  }
+
+  /// Adds the new object's tags, as a form.
+  mutating func tag(_ tags: [String: String]) {
+    guard !tags.isEmpty else { return }
+    fields["x-amz-tagging"] = PercentEncoding.form(tags)
+  }
+
   /// Adds what the new object shall say of itself.
-  fileprivate mutating func describe(_ request: PutRequest) throws(StoreError) {
-    if let contentType = request.contentType { fields["Content-Type"] = contentType }
+  mutating func describe(_ request: PutRequest) throws(StoreError) {
+    for (name, value) in request.headers.fields { fields[name] = value }
     if let storageClass = request.storageClass { fields["x-amz-storage-class"] = storageClass }
     for (name, value) in request.userMetadata.sorted(by: { $0.key < $1.key }) {
       guard UserMetadata.isValid(name: name) else {
@@ -234,7 +184,7 @@ extension WireRequest {
   }
 
   /// Adds where the bytes come from.
-  fileprivate mutating func copy(
+  mutating func copy(
     from source: CopySource,
     bucket: String
   ) throws(StoreError) {
@@ -248,7 +198,7 @@ extension WireRequest {
       value += "?versionId=" + PercentEncoding.query(versionID)
     }
     fields["x-amz-copy-source"] = value
-    if let etag = source.ifMatch { fields["x-amz-copy-source-if-match"] = etag.quoted }
+    require(source.conditions, prefix: "x-amz-copy-source-")
   }
 }
 
@@ -256,7 +206,7 @@ extension ByteRange {
   /// The range as `bytes=first-last`, both inclusive.
   ///
   /// Source: RFC 9110 section 14.1.2.
-  fileprivate var httpSpelling: String { "bytes=\(lowerBound)-\(upperBound - 1)" }
+  var httpSpelling: String { "bytes=\(lowerBound)-\(upperBound - 1)" }
 }
 
 extension StoreError {
