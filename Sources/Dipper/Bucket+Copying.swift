@@ -24,7 +24,7 @@ extension Bucket {
     let source = source ?? self
     let name = Self.copyName(sourceKey, key)
     let events = TransferEvents(replaces: CopyEvent.replaces)
-    return TransferTask(events: events) { () async throws(DipperError) in
+    return TransferTask(events: events) { [self] () async throws(DipperError) in
       let copy = try objectCopy(sourceKey, source, key, options) {
         events.add(CopyEvent($0, of: name))
       }
@@ -33,7 +33,7 @@ extension Bucket {
       } catch {
         throw DipperError(error, of: name)
       }
-    } abort: { () async throws(DipperError) in
+    } abort: { [self] () async throws(DipperError) in
       try await abortCopy(sourceKey, from: source, to: key, options: options)
     }
   }

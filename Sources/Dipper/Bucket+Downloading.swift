@@ -29,7 +29,7 @@ extension Bucket {
       } catch {
         throw DipperError(error, of: name)
       }
-    } abort: { () async throws(DipperError) in
+    } abort: { [self] () async throws(DipperError) in
       try await abortDownload(key, to: path, options: options)
     }
   }

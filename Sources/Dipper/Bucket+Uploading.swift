@@ -22,14 +22,14 @@ extension Bucket {
   ) -> TransferTask<UploadEvent, ObjectInfo> {
     let name = Self.uploadName(path)
     let events = TransferEvents(replaces: UploadEvent.replaces)
-    return TransferTask(events: events) { () async throws(DipperError) in
+    return TransferTask(events: events) { [self] () async throws(DipperError) in
       let upload = try objectUpload(path, key, options) { events.add(UploadEvent($0, of: name)) }
       do throws(TransferError) {
         return ObjectInfo(try await upload.run())
       } catch {
         throw DipperError(error, of: name)
       }
-    } abort: { () async throws(DipperError) in
+    } abort: { [self] () async throws(DipperError) in
       try await abortUpload(path, to: key, options: options)
     }
   }
@@ -52,7 +52,7 @@ extension Bucket {
   ) -> TransferTask<UploadEvent, ObjectInfo> {
     let name = Self.uploadName("a stream")
     let events = TransferEvents(replaces: UploadEvent.replaces)
-    return TransferTask(events: events) { () async throws(DipperError) in
+    return TransferTask(events: events) { [self] () async throws(DipperError) in
       let upload = StreamUpload(
         of: descriptor,
         try uploadRequest(key, options),

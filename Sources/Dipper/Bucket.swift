@@ -19,7 +19,7 @@ public struct BucketOptions: Hashable, Sendable {
   public var isAnonymous = false
   /// How many requests there may be at once.
   public var requestCountMax = 64
-  /// Bytes per second for all requests together; nil is no limit, and a local directory has none.
+  /// Bytes of objects per second for all requests together; nil is no limit.
   public var rateMax: Int?
 
   /// Creates options of which none is given.
@@ -84,7 +84,11 @@ public final class Bucket: Sendable {
   ) async throws(DipperError) -> Bucket {
     switch url.scheme {
     case .file:
-      let store = LocalStore(directory: url.bucket, metrics: metrics)
+      let store = LocalStore(
+        directory: url.bucket,
+        rateMax: options.rateMax,
+        metrics: metrics
+      )
       return Bucket(url, store: store, location: store.name, metrics: metrics, log: log)
     case .tos:
       throw DipperError(

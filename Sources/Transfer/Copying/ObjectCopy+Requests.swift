@@ -46,7 +46,7 @@ extension ObjectCopy {
     _ earlier: UploadCheckpoint?
   ) async throws(TransferError) -> StoredObject {
     let steps = self.steps(put)
-    let pacer = Pacer(rate: request.rateMax, timers: environment.timers, time: environment.time)
+    let pacer = Pacer(rate: request.rateMax, time: environment.time)
     let task = MultipartTask(
       steps: steps,
       plan: plan,
@@ -61,7 +61,7 @@ extension ObjectCopy {
       crc64: found.crc64,
       faults: faults,
       send: { (upload, number, range) async throws(TransferError) in
-        await pacer.pass(range.count)
+        await pacer.pass(range.count, environment.timers)
         do throws(StoreError) {
           return try await target.uploadPartCopy(
             upload,
