@@ -84,7 +84,8 @@ extension Bucket {
   /// Why the store can't copy from `source` into this bucket by itself; nil if it can.
   package func obstacle(toCopyingFrom source: Bucket) -> String? {
     guard source.service != service else { return nil }
-    return "\(source.url.bucketName) and \(url.bucketName) are in different stores, and a copy runs "
+    return
+      "\(source.url.bucketName) and \(url.bucketName) are in different stores, and a copy runs "
       + "inside one; download the object and upload it"
   }
 

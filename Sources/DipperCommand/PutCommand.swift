@@ -18,7 +18,9 @@ struct PutCommand {
     let path = isStream ? "" : ProcessEnvironment.absolute(try file(source))
     let url = try BucketURL(invocation.operands[1], for: .prefix)
     let slash = UInt8(ascii: "/")
-    let key = try url.targetKey(named: isStream ? nil : Array(path.utf8).split(separator: slash).last.map(Array.init))
+    let key = try url.targetKey(
+      named: isStream ? nil : Array(path.utf8).split(separator: slash).last.map(Array.init)
+    )
     let options = try options(isStream: isStream)
     let display = TransferDisplay(invocation, name: isStream ? "\(key)" : path)
     let invocation = invocation

@@ -14,7 +14,10 @@ extension PartOptions {
 
 extension CheckpointPlace {
   /// Creates the place that a command line states, or `usual` if it states none.
-  init(_ invocation: Invocation, otherwise usual: () throws(Failure) -> CheckpointPlace) throws(Failure) {
+  init(
+    _ invocation: Invocation,
+    otherwise usual: () throws(Failure) -> CheckpointPlace
+  ) throws(Failure) {
     if invocation.has(.noCheckpoint) {
       self = .off
     } else if let path = invocation.text(.checkpoint) {

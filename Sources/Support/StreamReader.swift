@@ -33,7 +33,9 @@ package final class StreamReader: Sendable {
             isStopped = true
             return
           }
-          let added = try readSome(UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: buffer[count...])))
+          let added = try readSome(
+            UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: buffer[count...]))
+          )
           guard let added else { continue }
           if added == 0 { return }
           count += added

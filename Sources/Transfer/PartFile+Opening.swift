@@ -60,7 +60,8 @@ extension PartFile {
       switch error {
       case .unknownVersion(let version): throw .unknownFormat(version)
       case .damaged(let reason): throw .damaged(reason)
-      case .otherKind(let kind): throw .damaged("it is the checkpoint of another kind of task (\(kind))")
+      case .otherKind(let kind):
+        throw .damaged("it is the checkpoint of another kind of task (\(kind))")
       }
     }
     guard checkpoint.identity.isSameContent(as: identity) else {

@@ -11,7 +11,10 @@ package struct UploadResumption: Hashable, Sendable {
 
   /// Compares what was recorded with what the store lists; both in any order.
   package init(plan: PartPlan, recorded: [UploadedPart], listed: [UploadedPart]) {
-    let stored = Dictionary(listed.map { ($0.partNumber, $0) }, uniquingKeysWith: { first, _ in first })
+    let stored = Dictionary(
+      listed.map { ($0.partNumber, $0) },
+      uniquingKeysWith: { first, _ in first }
+    )
     var kept: [Int: UploadedPart] = [:]
     for part in recorded where plan.numbers.contains(part.partNumber) {
       let size = plan.range(ofPart: part.partNumber).count

@@ -53,7 +53,10 @@ package struct ProgressLine: Sendable {
   }
 
   private func openEndedText(_ done: Int, width: Int) -> String {
-    named(ByteSize.describe(done) + (rate.map { "  \(ByteSize.describe($0))/s" } ?? ""), width: width)
+    named(
+      ByteSize.describe(done) + (rate.map { "  \(ByteSize.describe($0))/s" } ?? ""),
+      width: width
+    )
   }
 
   /// The name, as much as there is room for, and the figures behind it.

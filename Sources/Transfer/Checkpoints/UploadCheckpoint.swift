@@ -62,7 +62,8 @@ extension UploadedPart {
     let isNoSize = words[1].elementsEqual("-".utf8)
     let isNoChecksum = words[3].elementsEqual("-".utf8)
     let size = words[1].decimal
-    let crc = words[3].count == 16 ? UInt64(String(decoding: words[3], as: UTF8.self), radix: 16) : nil
+    let crc =
+      words[3].count == 16 ? UInt64(String(decoding: words[3], as: UTF8.self), radix: 16) : nil
     guard isNoSize || size != nil, isNoChecksum || crc != nil else { return nil }
     self.init(
       partNumber: number,

@@ -90,7 +90,7 @@ package struct ObjectCopyRequest: Hashable, Sendable {
     task["kind"] = "copy"
     task["part-size"] = "\(partSize == 0 ? PartLimits.usualPartSize : partSize)"
     task["version-id"] = versionID
-    if let replacement { task["metadata"] = replacement.factsText ?? "none" }
+    if let replacement { task["metadata"] = replacement.factsText ?? "replaced" }
     task["storage-class"] = storageClass
     if condition != .none { task["target-condition"] = "\(condition)" }
     return task

@@ -61,7 +61,8 @@ extension TransferError {
         .preconditionFailed, .archived, .untrusted, .wrongRegion, .unsupported, .tooLarge,
         .invalidRequest, .cancelled, .offline:
         true
-      case .alreadyExists, .rangeNotSatisfiable, .throttled, .serverFailure, .unreachable, .timedOut,
+      case .alreadyExists, .rangeNotSatisfiable, .throttled, .serverFailure, .unreachable,
+        .timedOut,
         .invalidAnswer, .conflict, .sinkRefused:
         false
       }

@@ -141,7 +141,8 @@ struct MultipartTask: Sendable {
       return try await record(UploadCheckpoint(identity: identity, upload: target))
     } catch {
       // An upload that can't be recorded must not be left behind.
-      try? await Shielded.run { () async throws(TransferError) in try await steps.giveUp(reference) }
+      try? await Shielded.run { () async throws(TransferError) in try await steps.giveUp(reference)
+      }
       throw error
     }
   }

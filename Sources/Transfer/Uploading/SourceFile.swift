@@ -94,7 +94,9 @@ struct SourceFile: Sendable {
 
   /// Reads all of it, if it is small.
   func bytes() throws(TransferError) -> [UInt8] {
-    do throws(DiskFailure) { return try file.bytes(ByteRange(0, size)) } catch { throw .disk(error) }
+    do throws(DiskFailure) { return try file.bytes(ByteRange(0, size)) } catch {
+      throw .disk(error)
+    }
   }
 
   private static func version(of status: Disk.Status, _ path: String) -> ObjectVersion {
