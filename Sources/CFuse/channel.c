@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 // Passthrough's value: the file may lie in a file system that lies on no other (depth 0), so that
@@ -46,8 +47,8 @@ struct cfuse_channel {
   uint64_t init_unique;
   _Atomic int state;  // an enum cfuse_state
   pthread_mutex_t lock;
-  pthread_t loop_thread;  // with `lock` held
-  int is_looping;         // with `lock` held
+  timer_t alarm;   // with `lock` held; wakes the thread in the loop
+  int is_looping;  // with `lock` held
 };
 
 _Static_assert(cfuse_init_parallel_dirops == FUSE_PARALLEL_DIROPS, "the protocol's number");
@@ -194,6 +195,13 @@ uint64_t cfuse_channel_agreed(const struct cfuse_channel *channel) { return chan
 
 static void ignore_signal(int signal) { (void)signal; }
 
+// A timer of the thread that calls; 0, or an errno.
+static int make_alarm(timer_t *alarm) {
+  struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = wake_signal};
+  event._sigev_un._tid = gettid();  // glibc 2.36 has no name for it
+  return timer_create(CLOCK_MONOTONIC, &event, alarm) == 0 ? 0 : errno;
+}
+
 int cfuse_channel_loop(struct cfuse_channel *channel, unsigned thread_max) {
   struct fuse_loop_config *config = fuse_loop_cfg_create();
   if (config == NULL) return -ENOMEM;
@@ -206,30 +214,36 @@ int cfuse_channel_loop(struct cfuse_channel *channel, unsigned thread_max) {
   sigset_t wake, before;
   sigemptyset(&wake);
   sigaddset(&wake, wake_signal);
-  pthread_sigmask(SIG_UNBLOCK, &wake, &before);
 
-  pthread_mutex_lock(&channel->lock);
-  channel->loop_thread = pthread_self();
-  channel->is_looping = 1;
-  pthread_mutex_unlock(&channel->lock);
-  int failure = fuse_session_loop_mt(channel->session, config);
-  pthread_mutex_lock(&channel->lock);
-  channel->is_looping = 0;
-  pthread_mutex_unlock(&channel->lock);
-
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  timer_t alarm;
+  int failure = -make_alarm(&alarm);
+  if (failure == 0) {
+    pthread_sigmask(SIG_UNBLOCK, &wake, &before);
+    pthread_mutex_lock(&channel->lock);
+    channel->alarm = alarm;
+    channel->is_looping = 1;
+    pthread_mutex_unlock(&channel->lock);
+    failure = fuse_session_loop_mt(channel->session, config);
+    pthread_mutex_lock(&channel->lock);
+    channel->is_looping = 0;
+    timer_delete(alarm);
+    pthread_mutex_unlock(&channel->lock);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    // The same number as EPERM's, but it is what fuse_loop_start_thread returns without a thread.
+    if (failure == -1) failure = -EAGAIN;
+  }
   fuse_loop_cfg_destroy(config);
   return failure;
 }
 
-void cfuse_channel_exit(struct cfuse_channel *channel) { fuse_session_exit(channel->session); }
-
-int cfuse_channel_nudge(struct cfuse_channel *channel) {
+void cfuse_channel_exit(struct cfuse_channel *channel) {
+  fuse_session_exit(channel->session);
+  // Again and again, because a signal between the loop's look at the flag and its sleep is lost.
+  const struct itimerspec often = {
+      .it_value = {.tv_nsec = 1}, .it_interval = {.tv_nsec = 5 * 1000 * 1000}};
   pthread_mutex_lock(&channel->lock);
-  int is_looping = channel->is_looping;
-  if (is_looping) pthread_kill(channel->loop_thread, wake_signal);
+  if (channel->is_looping) timer_settime(channel->alarm, 0, &often, NULL);
   pthread_mutex_unlock(&channel->lock);
-  return is_looping;
 }
 
 void cfuse_channel_close(struct cfuse_channel *channel) {

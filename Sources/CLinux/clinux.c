@@ -16,6 +16,22 @@ int clinux_start_writeback(int descriptor, off_t offset, off_t count) {
 
 void clinux_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
 
+void clinux_prepare_threads(size_t stack_size) {
+  pthread_attr_t attributes;
+  if (pthread_getattr_default_np(&attributes) != 0) return;
+  if (pthread_attr_setstacksize(&attributes, stack_size) == 0)
+    pthread_setattr_default_np(&attributes);
+  pthread_attr_destroy(&attributes);
+}
+
+#include <malloc.h>
+
+int clinux_share_arena(void) { return mallopt(M_ARENA_MAX, 1); }
+
+#include <sys/sysinfo.h>
+
+int clinux_processor_count(void) { return get_nprocs(); }
+
 #include <sys/socket.h>
 
 int clinux_peer(int descriptor, uid_t *user, pid_t *process) {
@@ -42,6 +58,16 @@ long clinux_raise_open_files(void) {
   if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return -1;
   return limit.rlim_cur > (rlim_t)__LONG_MAX__ ? __LONG_MAX__ : (long)limit.rlim_cur;
 }
+
+static long soft_limit(__rlimit_resource_t resource) {
+  struct rlimit limit;
+  if (getrlimit(resource, &limit) != 0 || limit.rlim_cur > (rlim_t)__LONG_MAX__) return -1;
+  return (long)limit.rlim_cur;
+}
+
+long clinux_address_limit(void) { return soft_limit(RLIMIT_AS); }
+
+long clinux_data_limit(void) { return soft_limit(RLIMIT_DATA); }
 
 #include <sys/prctl.h>
 
@@ -84,6 +110,20 @@ int clinux_spawn(pid_t *process, const char *path, char *const arguments[],
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return failure;
+}
+
+int clinux_is_ignored(int number) {
+  struct sigaction action;
+  return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+void clinux_end_by_signal(int number) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, number);
+  signal(number, SIG_DFL);
+  pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+  raise(number);
 }
 
 int clinux_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC); }

@@ -60,7 +60,7 @@ public struct BucketURL: Hashable, Sendable {
     }
     guard let scheme = Scheme(rawValue: split.scheme) else {
       throw InvalidBucketURL(
-        "\(Self.quoted(bytes)) names a store that isn't known; use s3://, tos:// or file://"
+        "\(Self.quoted(bytes)) names a store that isn't known; use s3:// or file://"
       )
     }
     self.scheme = scheme

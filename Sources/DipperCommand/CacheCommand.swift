@@ -54,7 +54,13 @@ final class CacheCommand: Sendable {
         fail(operand.bytes, error.reason)
       }
     }
-    if !places.isEmpty { work(on: places) }
+    if !places.isEmpty {
+      do throws(DiskFailure) {
+        try work(on: places)
+      } catch {
+        throw Failure("\(error)")
+      }
+    }
     display.end()
     let summary = tally.withLock { $0 }
     if summary.foundCount > 0 || summary.failureCount == 0 {
@@ -75,9 +81,10 @@ final class CacheCommand: Sendable {
     Thread.exitProcess(128 + signal.number)
   }
 
-  private func work(on places: [MountedPath]) {
-    let crew = FileCrew<Job>(threadCount: Self.threadCount) { [self] job in carryOut(job) }
-    Thread.start("dipper-walk") { [self] in
+  private func work(on places: [MountedPath]) throws(DiskFailure) {
+    let crew = try FileCrew<Job>(threadCount: Self.threadCount) { [self] job in carryOut(job) }
+    // Before it is waited for; what the crew began to wait for ends with the process.
+    try Thread.require("dipper-walk") { [self] in
       for place in places {
         let walk = TreeWalk(
           onFile: { [self] file in

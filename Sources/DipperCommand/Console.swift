@@ -6,6 +6,11 @@ internal import Support
 enum Console {
   /// Set once standard output could not be written, which has been said then.
   private static let hasFailed = Lock(false)
+  /// Set once nobody read standard output any more.
+  private static let isClosed = Lock(false)
+
+  /// True if standard output is a pipe whose reader has gone.
+  static var isOutputClosed: Bool { isClosed.withLock { $0 } }
 
   /// The exit code of a command that ends with `code`: output that was lost is a failure too.
   static func exitCode(_ code: ExitCode) -> ExitCode {
@@ -57,8 +62,13 @@ enum Console {
       if count < 0 {
         let number = errno
         if number == EINTR { continue }
+        guard descriptor == STDOUT_FILENO else { return false }
         // Whoever closes a pipe has seen enough; a full disk is another matter.
-        if descriptor == STDOUT_FILENO, number != EPIPE { lost(errnoDescription(number)) }
+        if number == EPIPE {
+          isClosed.withLock { $0 = true }
+        } else {
+          lost(errnoDescription(number))
+        }
         return false
       }
       rest = rest.dropFirst(count)

@@ -7,8 +7,11 @@ internal import Support
 struct DipperCommand {
   static func main() {
     FileDescriptor.occupyStandardNumbers()
+    AddressSpace.prepare()
     // Before all else, while there is one thread: it changes the environment.
     let report = StartReport()
+    // It was started as /proc/self/exe, which ps, top and pkill would show.
+    if report.isBackground { Thread.name("dipper") }
     let arguments = rawArguments
     let program = arguments.first.map { String(decoding: $0, as: UTF8.self) } ?? "dipper"
     let request: Request

@@ -23,7 +23,8 @@ struct GetCommand {
     let runner = TransferRunner(
       invocation: invocation,
       name: "the download of \(target)",
-      isResumable: !isStream && options.checkpoint != .off
+      isResumable: !isStream && options.checkpoint != .off,
+      writesOutput: isStream
     )
     try runner.run { (log, pause) async throws(DipperError) in
       let bucket = try await Bucket.open(url, invocation, options.parts, log: log)

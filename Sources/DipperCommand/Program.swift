@@ -17,6 +17,7 @@ struct Program {
   /// Returns the exit code; what there was to say has been said.
   func run() -> ExitCode {
     do throws(Failure) {
+      try checkResources()
       try perform()
       return .done
     } catch {
@@ -28,6 +29,16 @@ struct Program {
         }
       }
       return error.code
+    }
+  }
+
+  private func checkResources() throws(Failure) {
+    let isStarter = !report.isBackground && !invocation.has(.foreground)
+    let needs = ResourceNeeds(invocation, isStarter: isStarter, poolSize: Thread.poolSize)
+    do throws(ResourceNeeds.Shortage) {
+      try needs.check()
+    } catch {
+      throw Failure(error.sentence)
     }
   }
 

@@ -44,10 +44,13 @@ struct StatusCommand {
   }
 
   private func report(of mountpoint: String?) throws(Failure) -> StatusReport {
-    let statuses = ControlClient().statuses(MountTable.current())
+    let table = MountTable.current()
+    let statuses = ControlClient(directories: RuntimeDirectory.readable(table)).statuses(table)
     guard let mountpoint else { return StatusReport(mounts: statuses) }
     let found = statuses.filter { $0.mountpoint == mountpoint }
-    guard !found.isEmpty else { throw Failure("\(mountpoint) is not a mount of dipper of yours") }
+    guard !found.isEmpty else {
+      throw Failure("\(mountpoint) is not a mount of dipper that you may ask about")
+    }
     return StatusReport(mounts: found)
   }
 }

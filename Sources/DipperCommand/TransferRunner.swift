@@ -10,6 +10,8 @@ struct TransferRunner {
   let name: String
   /// The same command goes on with it after a pause.
   let isResumable: Bool
+  /// The object's bytes go to standard output.
+  var writesOutput = false
 
   /// Runs `body`, which is given the log and what a signal must pause.
   func run(
@@ -23,6 +25,7 @@ struct TransferRunner {
     }
     ProcessLimits.raiseOpenFiles()
     ProcessLimits.forbidCoreFiles()
+    let toleratesClosedPipe = ClosedPipe.isIgnored
     // Before there is a second thread: all of them leave these signals to the watch.
     let pause = Pause()
     do throws(DiskFailure) {
@@ -35,6 +38,10 @@ struct TransferRunner {
         try await pause.run { () async throws(DipperError) in try await body(log, pause) }
       }
     } catch {
+      if writesOutput, Console.isOutputClosed, pause.signal == nil {
+        guard toleratesClosedPipe else { ClosedPipe.endProcess() }
+        throw Failure("standard output can't be written: nobody reads it any more (broken pipe)")
+      }
       throw failure(error, pause.signal)
     }
   }
@@ -49,8 +56,6 @@ struct TransferRunner {
     return switch error.kind {
     case .changed: Failure(error.description, code: .sourceChanged)
     case .held: Failure(error.description, code: .checkpointHeld)
-    // Whoever closed the pipe has seen enough.
-    case .cancelled: Failure(nil)
     default: Failure(error.description)
     }
   }

@@ -82,18 +82,7 @@ final class FuseChannel: ReplyPort, @unchecked Sendable {
   }
 
   /// Ends the loop, soon.
-  func exit() {
-    cfuse_channel_exit(session)
-    guard cfuse_channel_nudge(session) != 0 else { return }
-    // On a thread of its own, because the caller may be one that the loop waits for.
-    Thread.start("dipper-exit") { [self] in
-      var pause: UInt32 = 1000
-      while cfuse_channel_nudge(session) != 0 {
-        usleep(pause)
-        pause = min(pause * 2, 100_000)
-      }
-    }
-  }
+  func exit() { cfuse_channel_exit(session) }
 
   /// Ends the connection; what is answered from now on is dropped.
   ///

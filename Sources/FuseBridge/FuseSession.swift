@@ -115,10 +115,18 @@ package final class FuseSession: Sendable {
     let failure = mount.channel.loop()
     finish(mount)
     phase.withLock { $0 = .ended }
-    if failure < 0 {
+    switch -failure {
+    case ...0: return
+    case EAGAIN:
       throw MountError(
         .sessionFailed,
-        "the connection to the kernel failed: \(errnoDescription(-failure)); mount again"
+        "there is no thread or no timer to serve the mount with: raise the limit of processes "
+          + "(ulimit -u, TasksMax=), of memory (ulimit -v, MemoryMax=) or of pending signals (ulimit -i)"
+      )
+    case let number:
+      throw MountError(
+        .sessionFailed,
+        "the connection to the kernel failed: \(errnoDescription(number)); mount again"
       )
     }
   }

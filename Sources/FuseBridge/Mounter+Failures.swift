@@ -107,7 +107,7 @@ extension Mounter {
     case EPERM:
       MountError(.refused, "fusermount3 ended without a mount and without saying why")
     default:
-      MountError(.refused, "can't run fusermount3: \(errnoDescription(number))")
+      MountError(.refused, "can't run fusermount3: \(Subprocess.reason(number))")
     }
   }
 }

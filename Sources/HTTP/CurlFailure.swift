@@ -1,5 +1,15 @@
 internal import CCurl
 
+extension HTTPError {
+  /// Returns true if a handshake failed because the other side speaks something else, such as HTTP
+  /// without TLS; `reason` is libcurl's, with the words of the library it uses.
+  static func isWithoutTLS(_ code: CURLcode, _ reason: String) -> Bool {
+    // Observed: OpenSSL 3.0. Source: GnuTLS, lib/errors.c, GNUTLS_E_UNEXPECTED_PACKET.
+    let words = ["wrong version number", "unexpected TLS packet"]
+    return code == CURLE_SSL_CONNECT_ERROR && words.contains { reason.contains($0) }
+  }
+}
+
 extension HTTPError.Kind {
   /// What a failure of libcurl's means.
   ///

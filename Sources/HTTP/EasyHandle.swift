@@ -72,12 +72,15 @@ final class EasyHandle {
     ccurl_set_offset(pointer, CURLOPT_MAX_SEND_SPEED_LARGE, curl_off_t(rate))
   }
 
-  /// libcurl's words for a failure.
+  /// What to say of a failure: libcurl's words, unless they would help nobody.
   func reason(for code: CURLcode) -> String {
     let own = String(
       decoding: reason.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) },
       as: UTF8.self
     )
+    if HTTPError.isWithoutTLS(code, own) {
+      return "what answers there doesn't speak TLS; try http:// instead of https://"
+    }
     return own.isEmpty ? String(cString: curl_easy_strerror(code)) : own
   }
 

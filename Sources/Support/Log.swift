@@ -55,6 +55,15 @@ package final class Log: Sendable {
     self.time = time
   }
 
+  /// Where the lines go, in words; a file is named by its path.
+  package var place: String {
+    switch target {
+    case .descriptor, .standardError: "standard error"
+    case .file(let file): file.path
+    case .system: "the system's log"
+    }
+  }
+
   /// Writes a line if `level` is loud enough and it isn't one of many.
   ///
   /// - Parameters:

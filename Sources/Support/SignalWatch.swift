@@ -1,3 +1,4 @@
+internal import CLinux
 package import Core
 internal import Glibc
 
@@ -71,6 +72,21 @@ package enum SignalWatch {
         if let signal = signals.first(where: { $0.number == number }) { handler(signal) }
       }
     }
+  }
+}
+
+/// What becomes of a program whose output nobody reads any more.
+package enum ClosedPipe {
+  /// True if whoever started this program had it ignore that: then it is an error like any other.
+  ///
+  /// To be asked before `SignalWatch.start`.
+  package static var isIgnored: Bool { clinux_is_ignored(SIGPIPE) != 0 }
+
+  /// Ends the process by SIGPIPE, as a program ends that takes no care of it.
+  package static func endProcess() -> Never {
+    clinux_end_by_signal(SIGPIPE)
+    // Not reached; the code is the one that a shell shows for it.
+    exit(128 + SIGPIPE)
   }
 }
 

@@ -54,10 +54,20 @@ package struct Subprocess: Sendable {
       throw DiskFailure(
         errno: failure,
         action: "start \(path)",
-        reason: errnoDescription(failure)
+        reason: Self.reason(failure)
       )
     }
     return Subprocess(processID: process)
+  }
+
+  /// Why the system starts no program.
+  ///
+  /// Source: fork(2): EAGAIN is a limit of threads and processes, ENOMEM one of memory.
+  package static func reason(_ errno: Int32) -> String {
+    errno == EAGAIN || errno == ENOMEM
+      ? "the system gave no more processes: raise the limit of them (ulimit -u, TasksMax=) or of memory"
+        + " (ulimit -v, MemoryMax=)"
+      : errnoDescription(errno)
   }
 
   /// Sends it a signal; no error if it is gone.

@@ -6,12 +6,11 @@ internal import Glibc
 package enum Thread {
   /// What a thread has for its stack: no code here goes deep, and where addresses are limited (`ulimit -v`)
   /// the usual 8 MiB are soon too many.
-  private static let stackSize = 1 << 20
+  static let stackSize = 1 << 20
 
   /// Starts a thread that runs `body` and ends; `name` (15 bytes at most) shows in `ps -L` and `top -H`.
   ///
   /// - Returns: false if the system gives no more threads; `body` never runs then.
-  @discardableResult
   package static func start(_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
     create(name, body) == 0
   }
@@ -25,13 +24,43 @@ package enum Thread {
   ) throws(DiskFailure) {
     let failure = create(name, body)
     guard failure != 0 else { return }
-    throw DiskFailure(
-      errno: failure,
-      action: "start a thread",
-      reason: "the system gave no more threads: raise the limit of processes (ulimit -u, TasksMax=)"
-        + " or of memory (ulimit -v, MemoryMax=)"
-    )
+    throw DiskFailure(errno: failure, action: "start a thread", reason: shortage)
   }
+
+  /// What there is to say where the system gives no thread.
+  package static let shortage =
+    "the system gave no more threads: raise the limit of processes (ulimit -u, TasksMax=)"
+    + " or of memory (ulimit -v, MemoryMax=)"
+
+  /// Starts `count` threads beside each other, which do nothing and end, to see whether there may be so
+  /// many; their stacks are kept for those that follow.
+  ///
+  /// For whatever can't be told that there is no thread: Swift's pool waits, for as long as it takes.
+  ///
+  /// - Throws: `DiskFailure` if the system gives fewer.
+  package static func rehearse(_ count: Int) throws(DiskFailure) {
+    let present = Monitor(0)
+    let isOver = Monitor(false)
+    var startedCount = 0
+    var failure: Int32 = 0
+    while startedCount < count, failure == 0 {
+      failure = create("dipper-trial") {
+        isOver.wait { isOver, _ in isOver ? () : nil }
+        present.withLock { $0 += 1 }
+      }
+      if failure == 0 { startedCount += 1 }
+    }
+    isOver.withLock(wakingAll: true) { $0 = true }
+    present.wait { present, _ in present == startedCount ? () : nil }
+    guard failure != 0 else { return }
+    throw DiskFailure(errno: failure, action: "start \(count) threads", reason: shortage)
+  }
+
+  /// Names the thread that calls; the first thread's name is the process's, in `ps` and `top`.
+  package static func name(_ name: String) { clinux_name_thread(String(name.prefix(15))) }
+
+  /// How many threads Swift's pool may have.
+  package static var poolSize: Int { Int(clinux_processor_count()) }
 
   /// Returns 0 or why there is no thread.
   private static func create(_ name: String, _ body: @escaping @Sendable () -> Void) -> Int32 {

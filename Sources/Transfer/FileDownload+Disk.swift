@@ -9,13 +9,14 @@ extension FileDownload {
   }
 
   /// Checks what can be checked before anything is touched, and takes the locks: of the target and,
-  /// if it is elsewhere, of the checkpoint.
+  /// if it is elsewhere, of the checkpoint. A refusal leaves no lock behind.
   func prepare() throws(TransferError) -> [LockFile] {
+    var locks: [LockFile] = []
     do {
       try checkPaths()
       _ = try plan(of: 0)
       let holder = "a download to \(request.target)"
-      var locks = [try LockFile.acquire(request.usualCheckpoint + ".lock", holder: holder)]
+      locks.append(try LockFile.acquire(request.usualCheckpoint + ".lock", holder: holder))
       if checkpointPath != request.usualCheckpoint {
         locks.append(try LockFile.acquire(checkpointPath + ".lock", holder: holder))
       }
@@ -23,8 +24,14 @@ extension FileDownload {
       if request.forcesRestart { try discard() }
       return locks
     } catch {
+      release(locks)
       throw TransferError(error, path: checkpointPath)
     }
+  }
+
+  /// Removes the locks' files: the kernel's locks go with the objects, and a name without one is litter.
+  func release(_ locks: [LockFile]) {
+    for lock in locks { try? lock.removeFile() }
   }
 
   /// Refuses directories that aren't there, and a temporary file that can't take the target's place.
@@ -157,7 +164,13 @@ extension FileDownload {
       checkpoint: request.keepsCheckpoint ? checkpointPath : nil
     )
     do {
-      return try PartFile.open(paths, identity: identity, time: environment.time)
+      let hasData = try Disk.status(of: paths.data) != nil
+      do {
+        return try PartFile.open(paths, identity: identity, time: environment.time)
+      } catch {
+        if !hasData { try? Disk.removeFile(paths.data) }
+        throw error
+      }
     } catch {
       throw TransferError(error, path: checkpointPath)
     }

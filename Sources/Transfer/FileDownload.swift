@@ -47,8 +47,7 @@ package struct FileDownload: Sendable {
   ///   stopped. An existing target is as it was.
   package func run() async throws(TransferError) -> ObjectMetadata {
     let locks = try await onDisk { () throws(TransferError) in try prepare() }
-    // However it ends: the kernel's lock goes with the object, and a name without it is litter.
-    defer { for lock in locks { try? lock.removeFile() } }
+    defer { release(locks) }
     let metadata = try await runLocked()
     report(.finished(path: request.target))
     return metadata
@@ -99,7 +98,7 @@ package struct FileDownload: Sendable {
   package func abort() async throws(TransferError) {
     try await onDisk { () throws(TransferError) in
       let locks = try prepare()
-      defer { for lock in locks { try? lock.removeFile() } }
+      defer { release(locks) }
       try discard()
     }
   }

@@ -42,8 +42,24 @@ def test_wrong_bucket(bucket, mounts):
     refused(mounts("s3://no-such-bucket-here", bucket.endpoint), "no-such-bucket-here")
 
 
+def test_a_url_that_names_one_object(bucket, mounts):
+    bucket.put("d/f", b"x")
+    sentence = refused(mounts(bucket.url + "/d/f", bucket.endpoint), bucket.url + "/d/f is one object", "dipper get")
+    assert bucket.url + "/d/," in sentence
+    # What is below it makes it a directory all the same.
+    if bucket.server != "seaweedfs":  # which keeps objects as files, and so has no key below another
+        bucket.put("d/f/g", b"x")
+        mounts(bucket.url + "/d/f", bucket.endpoint).start()
+
+
 def test_unreachable_endpoint(strict_bucket, mounts):
     refused(mounts(strict_bucket.url, "http://127.0.0.1:9", options=["--deadline", "3"]), "127.0.0.1:9")
+
+
+def test_an_endpoint_that_does_not_speak_tls(bucket, mounts):
+    sentence = refused(mounts(bucket.url, bucket.endpoint.replace("http:", "https:"), options=["--deadline", "3"]),
+                       "try http://")
+    assert "SSL" not in sentence
 
 
 def test_unresolvable_endpoint(strict_bucket, mounts):
@@ -254,6 +270,19 @@ def test_get_with_a_temporary_file_elsewhere(bucket, tmp_path):
         assert os.listdir(other) == [] and os.listdir(tmp_path) == ["other"]
     finally:
         subprocess.run(["umount", "-l", other], capture_output=True)
+
+
+def test_a_get_that_is_refused_leaves_nothing(bucket, tmp_path):
+    bucket.put("f", b"x")
+    (tmp_path / "notes").write_text("somebody's")
+    command = [DIPPER, "get", bucket.url + "/f", str(tmp_path / "f"), "--endpoint", bucket.endpoint]
+    result = run(command + ["--checkpoint", str(tmp_path / "notes")])
+    assert result.returncode == 1 and "not a checkpoint" in one_sentence(result.stderr)
+    assert os.listdir(tmp_path) == ["notes"] and (tmp_path / "notes").read_text() == "somebody's"
+    # The lock can be made, but its holder can't be written into it.
+    result = run(["prlimit", "--fsize=0"] + command)
+    assert result.returncode == 1 and "too large" in one_sentence(result.stderr)
+    assert os.listdir(tmp_path) == ["notes"]
 
 
 def test_O5_no_secret_anywhere(strict_bucket, mounts):

@@ -7,6 +7,8 @@ import time
 
 import pytest
 
+from conftest import one_sentence
+
 MIB = 1 << 20
 
 
@@ -46,3 +48,26 @@ def test_R6_offline_shows_and_reads_what_the_cache_has(weather_mount, proxy, str
     mount.start()
     assert mount.read("part") == data
     assert mount.read("never") == b"read"
+
+
+def test_an_offline_mount_with_nothing_to_show_says_so(weather_mount, proxy, strict_bucket, mounts):
+    strict_bucket.put("dir/f", b"text")
+    strict_bucket.put("dirty", b"text")
+    mount = weather_mount().start()
+    assert mount.read("dirty") == b"text"
+    assert mount.stop().returncode == 0
+    before = proxy.mark()
+
+    def warning(url, cache):
+        offline = mounts(url, proxy.url, cache=cache, options=["--offline"])
+        result = offline.try_start()
+        assert result.returncode == 0, result
+        assert offline.stop().returncode == 0
+        return result.stderr
+
+    empty = one_sentence(warning(strict_bucket.url, mount.cache + ".empty"))
+    assert mount.cache + ".empty" in empty and strict_bucket.url in empty and "offline" in empty
+    assert warning(strict_bucket.url, mount.cache) == ""
+    # What is below the prefix counts, and not what begins like it.
+    assert 'below "dir/"' in one_sentence(warning(strict_bucket.url + "/dir", mount.cache))
+    assert proxy.requests(since=before) == []

@@ -87,6 +87,22 @@ def test_output_that_is_lost_is_a_failure(bucket):
         assert result.returncode == 1 and "No space left" in one_sentence(result.stderr), (command, result)
 
 
+def test_a_reader_that_has_seen_enough_ends_a_stream_as_it_ends_cat(bucket):
+    bucket.put("f", b"x" * 5 * MIB)
+    command = [DIPPER, "get", bucket.url + "/f", "-", "--endpoint", bucket.endpoint]
+    for is_ignored in (False, True):
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   restore_signals=not is_ignored)
+        assert process.stdout.read(1) == "x"
+        process.stdout.close()
+        message = process.stderr.read()
+        code = process.wait(60)
+        if is_ignored:
+            assert code == 1 and "broken pipe" in one_sentence(message)
+        else:
+            assert code == -signal.SIGPIPE and message == ""
+
+
 def test_the_local_store_is_mounted(mounts, tmp_path):
     source = tmp_path / "bucket"
     (source / "sub").mkdir(parents=True)
@@ -151,6 +167,15 @@ def test_a_profile_is_found_at_boot_where_there_is_no_home(strict_bucket, tmp_pa
     without = {"HOME": None, "AWS_CONFIG_FILE": None, "AWS_SHARED_CREDENTIALS_FILE": None}
     result = run(command, environment=without)
     assert result.returncode == 1 and "/.aws/config" in one_sentence(result.stderr)
+
+
+def test_a_daemon_is_called_by_the_programs_name(local):
+    mount = local().start()
+    with open("/proc/%d/comm" % mount.pid) as file:
+        assert file.read() == "dipper\n"
+    names = {open("/proc/%d/task/%s/comm" % (mount.pid, task)).read().strip()
+             for task in os.listdir("/proc/%d/task" % mount.pid)}
+    assert "exe" not in names, names
 
 
 def test_foreground_ends_with_its_unmount(strict_bucket, mounts):
@@ -436,6 +461,7 @@ def test_a_daemon_logs_to_the_system(tmp_path):
         %(dipper)s unmount mnt
         rm dev/log
         %(dipper)s mount file://%(home)s/bucket mnt --cache-dir %(home)s/cache --log-level info
+        %(dipper)s status --json %(home)s/mnt
         %(dipper)s unmount mnt
     """ % {"home": tmp_path, "dipper": DIPPER}
     result = run(["unshare", "-m", "sh", "-c", script])
@@ -444,12 +470,12 @@ def test_a_daemon_logs_to_the_system(tmp_path):
     listener.close()
     for line, word in zip(lines, ("mounted", "unmounted")):
         assert re.match(r"<30>\w{3} [ \d]\d \d\d:\d\d:\d\d dipper\[\d+\]: %s " % word, line), lines
-    # The second time there is no log, and the place of the file is told.
-    place = re.search(r"no system log here, so warnings go to (\S+);", one_sentence(result.stderr))
-    assert place, result.stderr
-    with open(place.group(1)) as file:
+    # The second time there is no log; whoever wants to know where the file is asks.
+    assert result.stderr == ""
+    place = json.loads(result.stdout)["mounts"][0]["log"]
+    with open(place) as file:
         assert "unmounted" in file.read()
-    os.remove(place.group(1))
+    os.remove(place)
 
 
 def test_what_was_installed_is_uninstalled(tmp_path):

@@ -68,7 +68,7 @@ extension MountTests {
         let results = Monitor<[Int32]>([])
         let start = SystemClock().now
         for index in 0..<8 {
-          Thread.start("dipper-test") {
+          try Thread.require("dipper-test") {
             var status = stat()
             let number = errnoOf { stat(mounted.path("slow-\(index)"), &status) }
             results.withLock { $0.append(number) }

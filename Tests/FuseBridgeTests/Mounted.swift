@@ -53,7 +53,7 @@ func withMount(
   try session.mount()
   let mounted = Mounted(files: files, session: session, mountpoint: directory.path)
   let outcome = mounted.outcome
-  Thread.start("dipper-test") {
+  try Thread.require("dipper-test") {
     do throws(MountError) {
       try session.run()
       outcome.withLock(wakingAll: true) { $0 = .ended }

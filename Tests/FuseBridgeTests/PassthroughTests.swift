@@ -150,7 +150,7 @@ extension MountTests {
         let failures = Lock([String]())
         let running = Lock(4)
         for seed in 0..<4 as Range<UInt64> {
-          Thread.start("dipper-test") {
+          try Thread.require("dipper-test") {
             var random = Seeded(seed)
             var held: [FileDescriptor] = []
             for _ in 0..<400 {

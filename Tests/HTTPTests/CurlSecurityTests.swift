@@ -50,6 +50,10 @@ import Testing
     let weather = try await WeatherServer.shared
     let error = await (try client()).failure(of: .get("https://127.0.0.1:\(weather.port)/"))
     #expect(error?.kind == .unreachable)
+    #expect(
+      error?.message == "127.0.0.1:\(weather.port): what answers there doesn't speak TLS; "
+        + "try http:// instead of https://"
+    )
   }
 
   // The environment belongs to the whole process, so these tests have one of their own.

@@ -89,8 +89,8 @@ package final class ChildProcess: Sendable {
     ).processID
     self.input = Lock(input.writeEnd)
     let (record, id, readEnd) = (record, id, output.readEnd)
-    Thread.start("child-output") { Self.collectOutput(readEnd, record) }
-    Thread.start("child-exit") { Self.reap(id, record) }
+    try Thread.require("child-output") { Self.collectOutput(readEnd, record) }
+    try Thread.require("child-exit") { Self.reap(id, record) }
   }
 
   /// Runs a program to its end and returns how it ended and what it said.

@@ -19,7 +19,7 @@ import Transfer
     let problems = Lock<[String]>([])
     let waiters = Lock<[(CollectingWaiter, ByteRange)]>([])
     for number in 0..<threadCount {
-      Thread.start("reader-\(number)") {
+      try Thread.require("reader-\(number)") {
         var random = Seeded(seed &* 100 &+ UInt64(number))
         for _ in 0..<150 {
           let lower = Int.random(in: 0..<size, using: &random)

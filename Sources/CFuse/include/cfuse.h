@@ -29,16 +29,13 @@ uint64_t cfuse_channel_offered(const struct cfuse_channel *channel);
 /// The INIT flags that we answered with; valid once `ready` has been called.
 uint64_t cfuse_channel_agreed(const struct cfuse_channel *channel);
 /// Serves requests on up to `thread_max` threads until the file system is unmounted or
-/// `cfuse_channel_exit` is called; 0, or a negative errno.
+/// `cfuse_channel_exit` is called; 0, or a negative errno: -EAGAIN without a thread or a timer.
 int cfuse_channel_loop(struct cfuse_channel *channel, unsigned thread_max);
-/// Tells the loop to end, which it notices when it is woken; from any thread.
-void cfuse_channel_exit(struct cfuse_channel *channel);
-/// Wakes the thread in `cfuse_channel_loop`; 0 if there is none. To be called again, with a pause,
-/// until it returns 0: a wake-up between the thread's look at the flag and its sleep is lost.
+/// Tells the loop to end, and wakes it until it does; from any thread.
 ///
-/// libfuse 3.14 has no other way to end a loop that no request comes to: its threads wait in
-/// read(2), and the one that runs the loop waits on a semaphore out of reach.
-int cfuse_channel_nudge(struct cfuse_channel *channel);
+/// By a signal: libfuse 3.14 has no other way to end a loop that no request comes to. Its threads wait
+/// in read(2), and the one that runs the loop waits on a semaphore out of reach.
+void cfuse_channel_exit(struct cfuse_channel *channel);
 /// Closes the device, which ends the connection and all that waits on it. Answers that come later
 /// are dropped. Call it when the loop has ended.
 void cfuse_channel_close(struct cfuse_channel *channel);

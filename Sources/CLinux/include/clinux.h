@@ -10,6 +10,17 @@ int clinux_flock(int descriptor, int operation);
 int clinux_start_writeback(int descriptor, off_t offset, off_t count);
 /// Names the calling thread, for `ps -L`; 15 bytes at most.
 void clinux_name_thread(const char *name);
+/// Gives each thread to come that doesn't ask for a stack of its own size one of `stack_size` bytes.
+void clinux_prepare_threads(size_t stack_size);
+/// Has all threads allocate from one arena, instead of reserving 64 MiB of addresses for each; not 0
+/// if that was done.
+int clinux_share_arena(void);
+/// How many processors there are.
+int clinux_processor_count(void);
+/// The bytes of addresses that this process may take (`ulimit -v`); -1 if there is no limit.
+long clinux_address_limit(void);
+/// The bytes of private writable memory that it may take (`ulimit -d`); -1 if there is no limit.
+long clinux_data_limit(void);
 /// The user and process at the other end of a local socket; 0, or -1 with errno.
 int clinux_peer(int descriptor, uid_t *user, pid_t *process);
 /// Raises the limit of open files as far as it goes and returns it; -1 with errno.
@@ -22,6 +33,10 @@ int clinux_terminal_width(int descriptor);
 /// is closed, no signal is blocked or ignored. Returns 0 or an errno.
 int clinux_spawn(pid_t *process, const char *path, char *const arguments[],
                  char *const environment[], const int descriptors[], int count, int new_session);
+/// Not 0 if the process ignores a signal.
+int clinux_is_ignored(int number);
+/// Ends the process as the signal does where nobody looks after it; returns if that doesn't end it.
+void clinux_end_by_signal(int number);
 /// accept(2) of a connection that is closed on exec.
 int clinux_accept(int listener);
 /// The environment, ended by a null pointer.

@@ -143,14 +143,14 @@ package struct Option: Sendable {
     Option(.memory, .size, in: .mount, "memory of transfers and listings", default: "256 MiB"),
     Option(
       .metadataTTL,
-      .seconds,
+      .seconds(from: 0, example: "10 or 0.5"),
       in: .mount,
       "how long listings and attributes are trusted",
       default: "10"
     ),
     Option(
       .deadline,
-      .seconds,
+      .seconds(from: 1, example: "60"),
       in: .mount,
       "how long an operation may wait for the store before it fails",
       default: "60"
@@ -158,9 +158,26 @@ package struct Option: Sendable {
     Option(.offline, in: .mount, "show and read what the cache has; ask the store nothing"),
     Option(.uid, .identifier, in: .mount, "owner of all files", default: "the user who mounts"),
     Option(.gid, .identifier, in: .mount, "group of all files", default: "the group who mounts"),
-    Option(.umask, .mode, in: .mount, "permission bits taken from files and directories"),
-    Option(.fileMode, .mode, in: .mount, "permissions of files", default: "644"),
-    Option(.directoryMode, .mode, in: .mount, "permissions of directories", default: "755"),
+    Option(
+      .umask,
+      .mode(example: "022"),
+      in: .mount,
+      "permission bits taken from files and directories"
+    ),
+    Option(
+      .fileMode,
+      .mode(example: "644"),
+      in: .mount,
+      "permissions of files",
+      default: "644"
+    ),
+    Option(
+      .directoryMode,
+      .mode(example: "755"),
+      in: .mount,
+      "permissions of directories",
+      default: "755"
+    ),
     Option(.allowOther, in: .mount, "let other users in"),
     Option(.nonEmpty, in: .mount, "mount over a directory that has files in it"),
     Option(

@@ -89,9 +89,6 @@ enum OptionRules {
     if let size = invocation.number(.cacheSize), size < 16 * mebibyte {
       throw UsageError("--cache-size must be at least 16M")
     }
-    if let deadline = invocation.duration(.deadline), deadline < .seconds(1) {
-      throw UsageError("--deadline must be at least 1 second")
-    }
   }
 
   /// Nothing is left of an interrupted stream, so nothing that is about what is left makes sense.

@@ -10,14 +10,14 @@ package enum ValueKind: Hashable, Sendable {
   case size
   /// Bytes per second.
   case rate
-  /// Seconds, with or without a fraction.
-  case seconds
+  /// Seconds, with or without a fraction, so many at least and ten years at most; an example.
+  case seconds(from: Int, example: String)
   /// A whole number, possibly negative.
   case count
   /// A user or group id.
   case identifier
-  /// Permission bits in octal.
-  case mode
+  /// Permission bits in octal; an example.
+  case mode(example: String)
   /// One of these words.
   case choice([String])
   /// A name and a value with `=` between them; may be given more than once.
@@ -50,10 +50,11 @@ package enum ValueKind: Hashable, Sendable {
     case .url: "an address, such as http://127.0.0.1:9000"
     case .size: "a size, such as 20M (whole numbers with K, M, G or T)"
     case .rate: "a rate in bytes per second, such as 50M"
-    case .seconds: "a number of seconds, such as 60 or 0.5"
+    case .seconds(let least, let example):
+      "a number of seconds from \(least) to \(Self.secondsMax), such as \(example)"
     case .count: "a whole number"
     case .identifier: "a numeric user or group id, 0 to 4294967294"
-    case .mode: "an octal mode, such as 644"
+    case .mode(let example): "an octal mode, such as \(example)"
     case .pair: "a name and a value, such as project=blue"
     case .choice(let words): "one of \(words.joined(separator: ", "))"
     }
@@ -89,7 +90,7 @@ extension ValueKind {
     case .url: Self.isAddress(text) ? .text(text) : nil
     case .size: ByteSize.parse(text).map { .number($0) }
     case .rate: ByteSize.parseRate(text).flatMap { $0 > 0 ? .number($0) : nil }
-    case .seconds: Self.parseSeconds(text).map { .duration($0) }
+    case .seconds(let least, _): Self.parseSeconds(text, from: least).map { .duration($0) }
     case .count: Int(text).map { .number($0) }
     case .identifier: UInt32(text).flatMap { $0 < .max ? .number(Int($0)) : nil }
     case .mode: Self.parseMode(text).map { .number($0) }
@@ -129,12 +130,15 @@ extension ValueKind {
     return mode
   }
 
-  /// Whole seconds or a decimal fraction, up to ten years.
-  private static func parseSeconds(_ text: String) -> Duration? {
+  /// Ten years.
+  private static let secondsMax = 315_360_000
+
+  /// Whole seconds or a decimal fraction.
+  private static func parseSeconds(_ text: String, from least: Int) -> Duration? {
     let bare = text.hasSuffix("s") ? text.dropLast() : text[...]
     guard let first = bare.first, first.isASCII, first.isNumber,
       bare.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }),
-      let seconds = Double(String(bare)), seconds <= 315_360_000
+      let seconds = Double(String(bare)), (Double(least)...Double(secondsMax)).contains(seconds)
     else { return nil }
     return .milliseconds(Int64((seconds * 1000).rounded()))
   }

@@ -55,82 +55,107 @@ package struct ControlClient: Sendable {
     onAnswer: (ControlAnswer) -> Void
   ) -> Outcome {
     for directory in directories where (try? directory.check()) != nil {
-      let path = directory.socketPath(for: mountpoint)
-      let outcome = Self.ask(request, socket: path, patience: patience, onAnswer: onAnswer)
+      let socket = Socket(path: directory.socketPath(for: mountpoint), owner: directory.owner)
+      let outcome = Self.ask(request, at: socket, patience: patience, onAnswer: onAnswer)
       if outcome != .absent { return outcome }
     }
     return .absent
   }
 
-  /// The status of this user's mounts, by mountpoint: those with a socket, and those in `table` that
-  /// nobody answers for.
+  /// Where a daemon can be asked, and as whom it must run.
+  private struct Socket: Hashable, Sendable {
+    let path: String
+    let owner: UInt32
+
+    /// What tells it from those of the same user's other mounts.
+    var name: String { path.split(separator: "/").last.map(String.init) ?? "" }
+  }
+
+  /// The status of the mounts of the directories' owners, by mountpoint: those with a socket, and those
+  /// in `table` that nobody answers for.
   ///
-  /// All are asked at once, so that any number of silent ones costs one `patience`.
+  /// All are asked at once, so that any number of silent ones costs one `patience`. Another user's daemon
+  /// is believed only about mounts of that user's that are in `table`.
   package func statuses(
     _ table: MountTable,
     patience: Duration = .seconds(2)
   ) -> [MountStatus] {
     var found: [String: MountStatus] = [:]
-    var silent: [String: Int32] = [:]
-    for (path, outcome) in Self.askAll(directories.flatMap(\.socketPaths), patience) {
+    var silent: [UInt32: [String: Int32]] = [:]
+    let sockets = directories.flatMap { directory in
+      directory.socketPaths.map { Socket(path: $0, owner: directory.owner) }
+    }
+    for (socket, outcome) in Self.askAll(sockets, patience) {
       switch outcome {
       case .answered(let answer):
-        if let status = answer.status { found[status.mountpoint] = status }
+        guard var status = answer.status else { break }
+        let entry = table.top(at: status.mountpoint)
+        let isThere = entry?.isDipper == true
+        let isOwn = socket.owner == geteuid()
+        guard isOwn || (isThere && entry?.userID == socket.owner) else { break }
+        // Without /proc one can't know.
+        status.state = isThere || table.entries.isEmpty ? .serving : .detached
+        status.user = isThere ? entry?.userID : socket.owner
+        found[status.mountpoint] = status
       case .silent(let processID):
-        silent[path.split(separator: "/").last.map(String.init) ?? ""] = processID
+        silent[socket.owner, default: [:]][socket.name] = processID
       case .absent:
         break
       }
     }
-    for mountpoint in found.keys {
-      // Without /proc one can't know.
-      let isThere = table.entries.isEmpty || table.top(at: mountpoint)?.isDipper == true
-      found[mountpoint]?.state = isThere ? .serving : .detached
-    }
-    for entry in table.entries
-    where entry.isDipper && entry.userID == geteuid() && found[entry.mountpoint] == nil {
-      found[entry.mountpoint] = MountStatus(
+    let owners = Set(directories.map(\.owner))
+    for entry in table.entries where entry.isDipper && found[entry.mountpoint] == nil {
+      guard let user = entry.userID, owners.contains(user) else { continue }
+      var status = MountStatus(
         silentAt: entry.mountpoint,
         bucket: entry.source,
-        processID: silent[RuntimeDirectory.socketName(for: entry.mountpoint)]
+        processID: silent[user]?[RuntimeDirectory.socketName(for: entry.mountpoint)]
       )
+      status.user = user
+      found[entry.mountpoint] = status
     }
     return found.values.sorted { $0.mountpoint < $1.mountpoint }
   }
 
   /// Asks the daemons at all these sockets for their status, each on a thread of its own.
-  private static func askAll(_ paths: [String], _ patience: Duration) -> [String: Outcome] {
-    let outcomes = Monitor<[String: Outcome]>([:])
-    for path in paths {
-      Thread.start("dipper-ask") {
-        let outcome = ask(ControlRequest(.status), socket: path, patience: patience) { _ in }
-        outcomes.withLock { $0[path] = outcome }
+  private static func askAll(_ sockets: [Socket], _ patience: Duration) -> [Socket: Outcome] {
+    let outcomes = Monitor<[Socket: Outcome]>([:])
+    for socket in sockets {
+      let inquiry: @Sendable () -> Void = {
+        let outcome = ask(ControlRequest(.status), at: socket, patience: patience) { _ in }
+        outcomes.withLock { $0[socket] = outcome }
       }
+      // Without another thread, this one asks, and a silent daemon is waited for.
+      if !Thread.start("dipper-ask", inquiry) { inquiry() }
     }
     // A little longer than each of them waits, so that a silent one's process id is known. A thread
     // that takes longer is left behind and ends with the process.
     let end = SystemClock().now + patience + .milliseconds(500)
     return outcomes.wait { outcomes, deadline in
       deadline = end.nanoseconds
-      return outcomes.count == paths.count || SystemClock().now >= end ? outcomes : nil
+      return outcomes.count == sockets.count || SystemClock().now >= end ? outcomes : nil
     }
   }
 
   private static func ask(
     _ request: ControlRequest,
-    socket path: String,
+    at socket: Socket,
     patience: Duration,
     onAnswer: (ControlAnswer) -> Void
   ) -> Outcome {
     let connection: FileDescriptor
     do throws(DiskFailure) {
-      connection = try LocalSocket.connect(to: path, timeout: patience)
+      connection = try LocalSocket.connect(to: socket.path, timeout: patience)
     } catch {
-      // Nobody listens: what a dead daemon left behind.
-      if error.errno == ECONNREFUSED { unlink(path) }
+      // Nobody listens: what a dead daemon left behind. In a directory of somebody else's the path may
+      // lead elsewhere by now, so there it stays.
+      if error.errno == ECONNREFUSED, socket.owner == geteuid() { unlink(socket.path) }
       return error.errno == EAGAIN ? .silent(processID: nil) : .absent
     }
-    let processID = (try? LocalSocket.peer(of: connection))?.process
+    // Who isn't the daemon of the directory's owner is told nothing.
+    guard let peer = try? LocalSocket.peer(of: connection), peer.user == socket.owner else {
+      return .absent
+    }
     do throws(DiskFailure) {
       try connection.write(ControlLine.encode(request))
       var reader = LineReader(connection, lengthMax: ControlLine.lengthMax)
@@ -142,6 +167,6 @@ package struct ControlClient: Sendable {
     } catch {
       // As good as no answer.
     }
-    return .silent(processID: processID)
+    return .silent(processID: peer.process)
   }
 }

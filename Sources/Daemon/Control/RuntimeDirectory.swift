@@ -1,14 +1,19 @@
 package import Core
 internal import Glibc
-internal import Support
+package import Support
 
 /// Where a user's daemons have their sockets: a directory that nobody else can enter.
 package struct RuntimeDirectory: Hashable, Sendable {
   /// Its path.
   package let path: String
+  /// Whose it must be, and whose the daemons in it.
+  package let owner: UInt32
 
   /// Creates one at a path.
-  package init(path: String) { self.path = path }
+  package init(path: String, owner: UInt32 = Disk.userID) {
+    self.path = path
+    self.owner = owner
+  }
 
   /// The directories that daemons of this user may use, the preferred one first.
   ///
@@ -19,21 +24,43 @@ package struct RuntimeDirectory: Hashable, Sendable {
   ///   - variable: the value of `XDG_RUNTIME_DIR`, if it is set.
   /// - Returns: at least one.
   package static func candidates(user: UInt32, variable: String?) -> [RuntimeDirectory] {
-    let fallback = RuntimeDirectory(path: "/tmp/dipper-\(user)")
-    if user == 0 { return [RuntimeDirectory(path: "/run/dipper"), fallback] }
-    var parents: [String] = []
-    if let variable, variable.hasPrefix("/") { parents.append(variable) }
-    parents.append("/run/user/\(user)")
-    var found: [RuntimeDirectory] = []
-    for parent in parents where !found.contains(RuntimeDirectory(path: parent + "/dipper")) {
-      found.append(RuntimeDirectory(path: parent + "/dipper"))
+    var paths: [String] = []
+    if user == 0 {
+      paths = ["/run/dipper"]
+    } else {
+      if let variable, variable.hasPrefix("/") { paths = [variable + "/dipper"] }
+      let usual = "/run/user/\(user)/dipper"
+      if !paths.contains(usual) { paths.append(usual) }
     }
-    return found + [fallback]
+    return (paths + ["/tmp/dipper-\(user)"]).map { RuntimeDirectory(path: $0, owner: user) }
   }
 
   /// The directories of the user who runs this.
   package static var ofThisUser: [RuntimeDirectory] {
     candidates(user: geteuid(), variable: getenv("XDG_RUNTIME_DIR").map { String(cString: $0) })
+  }
+
+  /// The directories whose daemons the user who runs this may ask for their status: root's are those
+  /// of all users who have a mount in `table`, but for those that lie in a file system of somebody's own,
+  /// which might not answer.
+  package static func readable(
+    _ table: MountTable,
+    user: UInt32 = Disk.userID,
+    own: [RuntimeDirectory] = ofThisUser
+  ) -> [RuntimeDirectory] {
+    guard user == 0 else { return own }
+    let others = Set(table.entries.filter(\.isDipper).compactMap(\.userID)).subtracting([0])
+    let theirs = others.sorted().flatMap { candidates(user: $0, variable: nil) }
+    return own
+      + theirs.filter { directory in
+        !table.entries.contains {
+          $0.type.hasPrefix("fuse") && directory.lies(below: $0.mountpoint)
+        }
+      }
+  }
+
+  private func lies(below mountpoint: String) -> Bool {
+    path == mountpoint || path.hasPrefix(mountpoint == "/" ? "/" : mountpoint + "/")
   }
 
   /// Makes the directory if it isn't there.
@@ -51,17 +78,18 @@ package struct RuntimeDirectory: Hashable, Sendable {
     try check()
   }
 
-  /// Checks that the directory is there and nobody else's.
+  /// Checks that the directory is there and its owner's alone.
   package func check() throws(DiskFailure) {
     var status = stat()
     try retrying("look at \(path)") { lstat(path, &status) }
-    guard status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid(),
+    guard status.st_mode & S_IFMT == S_IFDIR, status.st_uid == owner,
       status.st_mode & 0o077 == 0
     else {
       throw DiskFailure(
         errno: EPERM,
         action: "use the directory \(path)",
-        reason: "it must be a directory (not a link) of yours with mode 0700"
+        reason: "it must be a directory (not a link) "
+          + (owner == geteuid() ? "of yours" : "of the user \(owner)") + " with mode 0700"
       )
     }
   }
@@ -85,7 +113,7 @@ package struct RuntimeDirectory: Hashable, Sendable {
     return String(hash, radix: 16)
   }
 
-  /// The sockets in the directory; none if it isn't there or isn't ours alone.
+  /// The sockets in the directory; none if it isn't there or isn't its owner's alone.
   package var socketPaths: [String] {
     guard (try? check()) != nil, let directory = opendir(path) else { return [] }
     defer { closedir(directory) }

@@ -4,7 +4,7 @@ internal import FoundationEssentials
 package struct StatusReport: Codable, Hashable, Sendable {
   /// The version of this format.
   package var version = 1
-  /// The mounts of this user, by mountpoint.
+  /// The mounts of this user, or of all for root, by mountpoint.
   package var mounts: [MountStatus]
 
   /// Creates a report.
@@ -35,6 +35,8 @@ package struct MountStatus: Codable, Hashable, Sendable {
   ///
   /// Never 0, which `kill` takes for a whole process group.
   package var pid: Int32?
+  /// The id of the user who mounted it; nil if the kernel doesn't say.
+  package var user: UInt32?
   /// When it was mounted; like all that follows but `answers` and `state`, nil if nobody answers.
   package var since: String?
   /// True if it refuses writes.
@@ -47,6 +49,8 @@ package struct MountStatus: Codable, Hashable, Sendable {
   package var cache: Cache?
   /// The memory.
   package var memory: Memory?
+  /// Where the daemon writes what happens: a file's path, or words.
+  package var log: String?
   /// What is on its way.
   package var transfers: [Transfer]?
   /// What was counted since the mount began.
@@ -276,12 +280,14 @@ package struct MountStatus: Codable, Hashable, Sendable {
     try fields.encode(mountpoint, forKey: .mountpoint)
     try fields.encode(bucket, forKey: .bucket)
     try fields.encode(pid, forKey: .pid)
+    try fields.encode(user, forKey: .user)
     try fields.encode(since, forKey: .since)
     try fields.encode(readOnly, forKey: .readOnly)
     try fields.encode(answers, forKey: .answers)
     try fields.encode(state ?? (answers ? .serving : .notAnswering), forKey: .state)
     try fields.encode(cache, forKey: .cache)
     try fields.encode(memory, forKey: .memory)
+    try fields.encode(log, forKey: .log)
     try fields.encode(transfers, forKey: .transfers)
     try fields.encode(counters, forKey: .counters)
     try fields.encode(passthrough, forKey: .passthrough)
@@ -293,12 +299,14 @@ package struct MountStatus: Codable, Hashable, Sendable {
     case mountpoint
     case bucket
     case pid
+    case user
     case since
     case readOnly = "read_only"
     case answers
     case state
     case cache
     case memory
+    case log
     case transfers
     case counters
     case passthrough

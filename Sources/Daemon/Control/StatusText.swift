@@ -1,4 +1,5 @@
 internal import Core
+internal import Support
 
 /// The status for people: aligned and calm.
 package enum StatusText {
@@ -12,8 +13,8 @@ package enum StatusText {
     var lines = ["\(shown(mount.mountpoint))  \(shown(mount.bucket))"]
     guard mount.answers, let facts = facts(mount) else {
       let who =
-        mount.pid.map { "the daemon (pid \($0)) is not answering" }
-        ?? "no daemon answers: it has ended, or was started in another environment"
+        mount.pid.map { "the daemon (pid \($0))\(user(mount)) is not answering" }
+        ?? "no daemon\(user(mount)) answers: it has ended, or was started in another environment"
       return lines[0] + "\n  \(who); 'dipper unmount' clears the mount\n"
     }
     if mount.state == .detached {
@@ -47,7 +48,7 @@ package enum StatusText {
     let answered = counters.cacheHitBytes + counters.cacheMissBytes
     let share = answered == 0 ? "" : " (\(counters.cacheHitBytes * 100 / answered) % of reads)"
     return [
-      ("since", "\(since), pid \(mount.pid ?? 0)\(mode)"),
+      ("since", "\(since), pid \(mount.pid ?? 0)\(user(mount))\(mode)"),
       (
         "cache",
         "\(ByteSize.describe(cache.bytes)) of \(ByteSize.describe(cache.limitBytes)) in "
@@ -58,6 +59,7 @@ package enum StatusText {
         "\(ByteSize.describe(memory.residentBytes)), transfers may use "
           + ByteSize.describe(memory.budgetBytes)
       ),
+      ("log", shown(mount.log ?? "unknown")),
       (
         "received",
         "\(ByteSize.describe(counters.bytesReceived)), read without waiting "
@@ -75,6 +77,12 @@ package enum StatusText {
             + (counters.retries > 0 ? "; retries \(counters.retries)" : "")
       ),
     ]
+  }
+
+  /// Whose it is, if that is somebody else.
+  private static func user(_ mount: MountStatus) -> String {
+    guard let user = mount.user, user != Disk.userID else { return "" }
+    return " of the user with the id \(user)"
   }
 
   private static func text(_ transfer: MountStatus.Transfer) -> String {

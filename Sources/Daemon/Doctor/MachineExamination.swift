@@ -37,6 +37,7 @@ extension MachineFacts {
     }
     facts.helper = helper(environment["PATH"] ?? "")
     facts.openFileCountMax = openFileCountMax
+    facts.hasSystemLog = SystemLog().connect()
     let statuses = ControlClient().statuses(table)
     facts.answeringMountCount = statuses.count { $0.answers }
     facts.silentMounts = statuses.filter { !$0.answers }

@@ -12,6 +12,8 @@ package struct MachineFacts: Hashable, Sendable {
   package var libraries: [String]
   /// How many files a process may open at most; nil if it isn't known.
   package var openFileCountMax: Int?
+  /// True if the system has a log that listens.
+  package var hasSystemLog = true
   /// The cache directory.
   package var cache: Cache
   /// Mounts that nobody answers for, and the process ids of daemons that are still there.

@@ -5,7 +5,8 @@ package enum MachineJudgement {
     [
       device(facts), helper(facts), kernel(facts), passthrough(facts),
       DoctorReport.Check("libraries", .ok, facts.libraries.joined(separator: ", ")),
-      openFiles(facts), cacheDirectory(facts.cache), cacheDisk(facts.cache), mounts(facts),
+      openFiles(facts), systemLog(facts), cacheDirectory(facts.cache), cacheDisk(facts.cache),
+      mounts(facts),
     ]
   }
 
@@ -97,6 +98,17 @@ package enum MachineJudgement {
     return limit < 1024
       ? DoctorReport.Check(name, .warning, "a process may open only \(limit)", advice: advice)
       : DoctorReport.Check(name, .ok, "a process may open \(limit)")
+  }
+
+  private static func systemLog(_ facts: MachineFacts) -> DoctorReport.Check {
+    // Nothing that has to be done: a container has none, and lines are kept all the same.
+    DoctorReport.Check(
+      "log",
+      .ok,
+      facts.hasSystemLog
+        ? "a mount writes to the system's log"
+        : "no system log here: a mount writes to a file that 'dipper status' names, or to --log-file"
+    )
   }
 
   private static func cacheDirectory(_ cache: MachineFacts.Cache) -> DoctorReport.Check {

@@ -27,10 +27,12 @@ struct MountParts: Sendable {
   ) async throws(MountFailure) -> MountParts {
     let metrics = Metrics()
     let bucket = try await reach(settings, metrics: metrics, log: log)
-    if let warning = await MountPreparation.emptyPrefixWarning(settings, of: bucket) {
-      report.note(warning)
-      log.write(.warning, warning)
+    func warn(_ sentence: String?) {
+      guard let sentence else { return }
+      report.note(sentence)
+      log.write(.warning, sentence)
     }
+    warn(try await MountPreparation.emptyPrefixWarning(settings, of: bucket))
     let time = SystemClock()
     let timers = Timers(time: time)
     do throws(DiskFailure) { try timers.begin() } catch { throw MountFailure("\(error)") }
@@ -47,7 +49,9 @@ struct MountParts: Sendable {
     let store: any ObjectStore = offline ?? bucket.store
     let cache = try await open(settings, bucket.location, store, mountpoint, environment)
     if let offline {
-      offline.learn(await cache.knownObjects(under: ObjectKey(settings.url.key)))
+      let known = await cache.knownObjects(under: ObjectKey(settings.url.key))
+      warn(MountPreparation.emptyCacheWarning(settings, known))
+      offline.learn(known)
     }
     return MountParts(
       settings: settings,
@@ -220,6 +224,7 @@ struct MountParts: Sendable {
       ),
       counters: MountStatus.Counters(metrics.snapshot)
     )
+    status.log = log.place
     status.passthrough = passthrough?.description
     status.counters?.passthroughOpens = passthrough?.openCount ?? 0
     status.transfers = cache.openDownloads.compactMap(transfer)

@@ -15,7 +15,7 @@ package struct MountSettings: Sendable {
   /// Bytes that the cache may take on disk.
   package var cacheSize = 20 << 30
   /// Bytes of memory that transfers may use.
-  package var memory = 256 << 20
+  package var memory = Self.memoryDefault
   /// The largest request in bytes.
   package var partSize = 8 << 20
   /// How many requests there may be at once.
@@ -46,6 +46,9 @@ package struct MountSettings: Sendable {
   package var mountFlags = MountFlags()
   /// True if the kernel may read files that are wholly in the cache by itself.
   package var usesPassthrough = true
+
+  /// Bytes of memory that transfers may use unless it is said.
+  static let memoryDefault = 256 << 20
 
   /// Reads the settings of a `mount` command.
   ///

@@ -58,10 +58,13 @@ package struct Mountpoint: Hashable, Sendable {
     let entry = mount()
     // A thread that a silent file system holds is left behind; it ends with the process.
     let answer = Monitor<MountpointCheck.Facts?>(nil)
-    Thread.start("dipper-look") { [path] in
+    let isLooking = Thread.start("dipper-look") { [path] in
       var facts = Self.look(at: path, isMount: entry != nil)
       facts.mount = entry
       answer.withLock { $0 = facts }
+    }
+    guard isLooking else {
+      return MountpointCheck.Facts(mount: entry, kind: .failed(Thread.shortage))
     }
     let end = SystemClock().now + patience
     return answer.wait { facts, deadline in

@@ -1,4 +1,4 @@
-internal import Core
+package import Core
 internal import Support
 
 /// A few threads that work on files which a walk finds: the walk waits when they are behind, so that
@@ -18,11 +18,17 @@ package final class FileCrew<File: Sendable>: Sendable {
   private let state = Monitor(State())
   private let work: @Sendable (File) -> Void
 
-  /// Creates a crew of `threadCount` threads that do `work`.
-  package init(threadCount: Int, work: @escaping @Sendable (File) -> Void) {
+  /// Creates a crew of `threadCount` threads that do `work`, or of as many as the system gives.
+  ///
+  /// - Throws: `DiskFailure` if it gives none.
+  package init(
+    threadCount: Int,
+    work: @escaping @Sendable (File) -> Void
+  ) throws(DiskFailure) {
     self.work = work
-    for _ in 0..<threadCount {
-      Thread.start("dipper-file") { [self] in runWorker() }
+    try Thread.require("dipper-file") { [self] in runWorker() }
+    for _ in 1..<max(1, threadCount) {
+      guard Thread.start("dipper-file", { [self] in runWorker() }) else { break }
     }
   }
 

@@ -49,7 +49,7 @@ package struct PathFinder: Sendable {
       : table.entries.filter { $0.isDipper && $0.userID == geteuid() }.map(\.mountpoint)
     if entry?.isDipper == true { for mountpoint in suspects { try checkAnswers(mountpoint) } }
     let look = Monitor<Look?>(nil)
-    Thread.start("dipper-look") {
+    let isLooking = Thread.start("dipper-look") {
       let outcome: Look
       do throws(DiskFailure) {
         let resolved = try PathLook.resolve(path)
@@ -59,6 +59,7 @@ package struct PathFinder: Sendable {
       }
       look.withLock { $0 = outcome }
     }
+    guard isLooking else { throw Miss(reason: Thread.shortage) }
     let (resolved, facts) = try wait(for: look, suspects)
     guard let place = MountedPath(resolved, in: table) else {
       throw Miss(reason: "it is not in a mount of dipper")

@@ -90,6 +90,9 @@ package enum BackgroundStart {
   /// Sees for itself that the mount answers.
   private static func look(at path: String) -> Outcome {
     let facts = try? Mountpoint(path).facts(patience: .seconds(20))
+    if case .failed(let reason) = facts?.kind {
+      return Outcome(code: 1, message: "\(path) was mounted but can't be looked at: \(reason)")
+    }
     guard facts?.kind == .directory else {
       return Outcome(
         code: 1,

@@ -5,7 +5,7 @@ package import Support
 package struct DaemonLog: Sendable {
   /// Where the lines go.
   package let target: Log.Target
-  /// What to tell the user, if it isn't where one would look.
+  /// What to tell the user if nothing keeps the lines; `dipper status` says where they are else.
   package let note: String?
 
   /// Chooses a place; nothing is written yet.
@@ -31,6 +31,6 @@ package struct DaemonLog: Sendable {
     }
     let path = directory.logPath(for: mountpoint)
     target = .file(LogFile(madeWhenNeededAt: path))
-    note = "there is no system log here, so warnings go to \(path); --log-file names another place"
+    note = nil
   }
 }

@@ -34,10 +34,11 @@ package final class LockFile: Sendable {
         let lock = LockFile(path: path, file: file)
         // Between our open and our lock its last holder may have removed it.
         guard try lock.isInPlace() else { continue }
-        try file.truncate(to: 0)
-        let bytes = Array("pid \(Disk.processID): \(holder)\n".utf8)
-        try bytes.span.bytes.withUnsafeBytes { (buffer) throws(DiskFailure) in
-          try file.write(buffer, at: 0)
+        do throws(DiskFailure) {
+          try lock.sign(holder)
+        } catch {
+          try? lock.removeFile()
+          throw error
         }
         return lock
       }
@@ -51,6 +52,15 @@ package final class LockFile: Sendable {
       throw .notPlain(path: path, reason: reason)
     } catch {
       throw .held(by: "\(error)")
+    }
+  }
+
+  /// Writes who has the lock.
+  private func sign(_ holder: String) throws(DiskFailure) {
+    try file.truncate(to: 0)
+    let bytes = Array("pid \(Disk.processID): \(holder)\n".utf8)
+    try bytes.span.bytes.withUnsafeBytes { (buffer) throws(DiskFailure) in
+      try file.write(buffer, at: 0)
     }
   }
 

@@ -184,9 +184,17 @@ struct CommandParserTests {
       (["mount", "s3://b", "/m", "-o", "uid=nobody"], "-o uid needs a numeric user or group id"),
       (["mount", "s3://b", "/m", "-o", "allow_other=1"], "-o allow_other takes no value"),
       (["mount", "s3://b", "/m", "-o", "uid"], "-o uid needs a numeric user or group id"),
-      (["mount", "s3://b", "/m", "--umask", "9"], "--umask needs an octal mode"),
-      (["mount", "s3://b", "/m", "--deadline", "0"], "--deadline must be at least 1 second"),
-      (["mount", "s3://b", "/m", "--deadline", "nan"], "--deadline needs a number of seconds"),
+      (["mount", "s3://b", "/m", "--umask", "9"], "--umask needs an octal mode, such as 022, not"),
+      (["mount", "s3://b", "/m", "--file-mode", "9"], "octal mode, such as 644, not '9'"),
+      (
+        ["mount", "s3://b", "/m", "--deadline", "0.5"],
+        "--deadline needs a number of seconds from 1 to 315360000, such as 60, not '0.5'"
+      ),
+      (["mount", "s3://b", "/m", "--deadline", "nan"], "seconds from 1 to 315360000, such as 60"),
+      (["mount", "s3://b", "/m", "--deadline", "999999999"], "seconds from 1 to 315360000"),
+      (
+        ["mount", "s3://b", "/m", "--metadata-ttl", "-1"], "from 0 to 315360000, such as 10 or 0.5"
+      ),
     ]
   )
   func whatIsWrongIsOneSentenceThatNamesIt(words: [String], part: String) throws {

@@ -218,6 +218,55 @@ struct RuntimeDirectoryTests {
   }
 
   @Test
+  func rootReadsThoseOfAllWhoHaveAMount() {
+    func line(_ mountpoint: String, _ type: String, user: Int) -> String {
+      "23 22 0:21 / \(mountpoint) rw - \(type) x rw,user_id=\(user),group_id=0\n"
+    }
+    let lines = [
+      line("/m", "fuse.dipper", user: 7), line("/n", "fuse.dipper", user: 7),
+      line("/o", "fuse.dipper", user: 0), line("/p", "fuse.dipper", user: 8),
+      // What lies in it may never be answered.
+      line("/run/user/8", "fuse.sshfs", user: 8), line("/q", "fuse.sshfs", user: 9),
+    ]
+    let table = MountTable(Array(lines.joined().utf8))
+    let own = RuntimeDirectory(path: "/own", owner: 0)
+    let read = RuntimeDirectory.readable(table, user: 0, own: [own])
+    #expect(read.map(\.path) == ["/own", "/run/user/7/dipper", "/tmp/dipper-7", "/tmp/dipper-8"])
+    #expect(read.map(\.owner) == [0, 7, 7, 8])
+    #expect(RuntimeDirectory.readable(table, user: 7, own: [own]) == [own])
+  }
+
+  @Test(.enabled(if: geteuid() == 0))
+  func whoListensInAnothersDirectoryIsToldNothing() throws {
+    let home = try TestDirectory()
+    let directory = RuntimeDirectory(path: home.path + "/run", owner: 7777)
+    mkdir(directory.path, 0o700)
+    #expect(throws: DiskFailure.self, "it is not theirs") { try directory.check() }
+    chown(directory.path, 7777, 7777)
+    let requestCount = Lock(0)
+    let server = try ControlServer(
+      mountpoint: "/m",
+      directories: [directory],
+      log: Log(level: .error)
+    ) { _, answer in
+      requestCount.withLock { $0 += 1 }
+      answer(ControlAnswer(status: sampleStatus(mountpoint: "/m")))
+    }
+    try server.start()
+    let line = "23 22 0:21 / /m rw - fuse.dipper x rw,user_id=7777,group_id=0\n"
+    let client = ControlClient(directories: [directory])
+    #expect(client.ask(ControlRequest(.status), at: "/m") == .absent)
+    let statuses = client.statuses(MountTable(Array(line.utf8)))
+    #expect(statuses.map(\.answers) == [false] && statuses.map(\.user) == [7777])
+    server.stop()
+    #expect(requestCount.withLock { $0 } == 0)
+    // What nobody listens at stays: the path may lead elsewhere by now.
+    do { _ = try LocalSocket.listen(at: directory.socketPath(for: "/m")) }
+    #expect(client.ask(ControlRequest(.status), at: "/m") == .absent)
+    #expect(access(directory.socketPath(for: "/m"), F_OK) == 0)
+  }
+
+  @Test
   func everySocketsPathFits() {
     let path = RuntimeDirectory(path: "/run/user/4294967294/dipper")
       .socketPath(for: String(repeating: "/long", count: 800))

@@ -43,11 +43,11 @@ struct StatusReportTests {
     + #""retries":0},"#
     + #""errors":[{"code":"SlowDown","errno":"ETIMEDOUT","message":"the store asked to slow down","#
     + #""operation":"read","path":"a/b","request_id":"r1","time":"1970-01-01T00:00:00Z"}],"#
-    + #""memory":{"budget_bytes":2,"resident_bytes":1},"mountpoint":"/mnt/data","#
+    + #""log":null,"memory":{"budget_bytes":2,"resident_bytes":1},"mountpoint":"/mnt/data","#
     + #""passthrough":null,"pid":4242,"#
     + #""read_only":true,"since":"2026-11-30T08:30:00Z","state":"serving","#
     + #""transfers":[{"bytes_done":1,"bytes_total":2,"error":null,"key":"a/b","kind":"download","#
-    + #""parts_done":1,"parts_total":3,"state":"running","target_key":null}],"unsaved":[]}],"#
+    + #""parts_done":1,"parts_total":3,"state":"running","target_key":null}],"unsaved":[],"user":null}],"#
     + #""version":1}"#
 
   @Test

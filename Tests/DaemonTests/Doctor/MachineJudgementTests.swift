@@ -33,6 +33,13 @@ struct MachineJudgementTests {
   }
 
   @Test
+  func withoutASystemLogItIsSaidWhereAMountWrites() throws {
+    let found = try check("log") { $0.hasSystemLog = false }
+    #expect(found.verdict == .ok && found.message.contains("'dipper status'"))
+    #expect(try check("log") { _ in }.message == "a mount writes to the system's log")
+  }
+
+  @Test
   func whatKeepsAMountFromComingUpHasFailed() throws {
     let failures: [(String, (inout MachineFacts) -> Void)] = [
       ("FUSE device", { $0.deviceProblem = "/dev/fuse can't be opened" }),

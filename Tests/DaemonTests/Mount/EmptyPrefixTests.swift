@@ -19,7 +19,7 @@ struct EmptyPrefixTests {
   private func warning(_ url: String, in directory: TestDirectory) async throws -> String? {
     let settings = try settings(url)
     let local = try BucketURL(Array("file://\(directory.path)".utf8), for: .bucket) { _ in true }
-    return await MountPreparation.emptyPrefixWarning(settings, of: try await Bucket.open(local))
+    return try await MountPreparation.emptyPrefixWarning(settings, of: await Bucket.open(local))
   }
 
   @Test
@@ -32,15 +32,47 @@ struct EmptyPrefixTests {
     #expect(try await warning("s3://b/a/b/", in: directory) == nil)
     let words = try #require(try await warning("s3://b/a/bc", in: directory))
     #expect(words == "nothing exists below \"a/bc/\" in s3://b yet")
-    #expect(try await warning("s3://b/a/b/f", in: directory) != nil, "an object is no directory")
+    #expect(try await warning("s3://b/a/b/f/", in: directory) != nil, "a directory was meant")
   }
+
   @Test
-  func itCostsOneSmallQuestionAtMost() async throws {
+  func anObjectIsNotMounted() async throws {
+    let directory = try TestDirectory()
+    for path in ["a", "a/b"] { try Disk.createDirectory("\(directory.path)/\(path)") }
+    for name in ["f", "a/b/f"] {
+      _ = try FileDescriptor.open("\(directory.path)/\(name)", [.readWrite, .create])
+    }
+    for (url, parent) in [("s3://b/f", "s3://b/"), ("s3://b/a/b/f", "s3://b/a/b/")] {
+      let failure = await #expect(throws: MountFailure.self) {
+        try await warning(url, in: directory)
+      }
+      let words = try #require(failure?.sentence)
+      #expect(words.hasPrefix("\(url) is one object, and nothing exists below"), "\(words)")
+      #expect(words.contains("mount \(parent), or fetch the object with 'dipper get'"), "\(words)")
+    }
+  }
+
+  @Test
+  func anObjectBesideItsDirectoryIsNoObstacle() async throws {
+    let store = SimulatedStore(time: SystemClock())
+    for key in ["a", "a/b"] { store.place(ObjectKey(key), .bytes([1])) }
+    let named = try BucketURL(Array("s3://b/a".utf8), for: .bucket) { _ in false }
+    #expect(
+      try await MountPreparation.emptyPrefixWarning(
+        settings("s3://b/a"),
+        of: Bucket(named, store: store, location: "nowhere")
+      ) == nil
+    )
+    #expect(store.calls.map(\.operation) == [.listObjects])
+  }
+
+  @Test
+  func itCostsTwoSmallQuestionsAtMost() async throws {
     let store = SimulatedStore(time: SystemClock())
     func warning(_ url: String, _ options: [String] = []) async throws -> String? {
       let named = try BucketURL(Array(url.utf8), for: .bucket) { _ in false }
-      return await MountPreparation.emptyPrefixWarning(
-        try settings(url, options),
+      return try await MountPreparation.emptyPrefixWarning(
+        settings(url, options),
         of: Bucket(named, store: store, location: "nowhere")
       )
     }
@@ -48,8 +80,10 @@ struct EmptyPrefixTests {
     #expect(store.calls.isEmpty, "nothing is asked about a whole bucket")
     #expect(try await warning("s3://b/p") != nil)
     #expect(try await warning("s3://b/p", ["--max-retries", "4"]) != nil)
-    #expect(store.calls.map(\.operation) == [.listObjects, .listObjects])
-    #expect(store.calls.map(\.retryCountMax) == [1, 4])
+    #expect(
+      store.calls.map(\.operation) == [.listObjects, .headObject, .listObjects, .headObject]
+    )
+    #expect(store.calls.map(\.retryCountMax) == [1, 1, 4, 4])
     store.forgetCalls()
     store.faults.add(Fault(.fail(.accessDenied)))
     #expect(try await warning("s3://b/p") == nil, "who can't be asked is not warned of")

@@ -5,15 +5,15 @@ import Testing
 @Suite
 struct FileCrewTests {
   @Test
-  func everyFileIsDoneOnceAndTheWalkWaitsForRoom() {
+  func everyFileIsDoneOnceAndTheWalkWaitsForRoom() throws {
     let done = Lock<[Int]>([])
     let gate = Monitor(false)
-    let crew = FileCrew<Int>(threadCount: 3) { file in
+    let crew = try FileCrew<Int>(threadCount: 3) { file in
       gate.wait { isOpen, _ in isOpen ? () : nil }
       done.withLock { $0.append(file) }
     }
     let offered = Monitor(0)
-    Thread.start("test-walk") {
+    try Thread.require("test-walk") {
       for file in 0..<1000 {
         guard crew.offer(file) else { return }
         offered.withLock(wakingAll: true) { $0 += 1 }
@@ -30,8 +30,8 @@ struct FileCrewTests {
   }
 
   @Test
-  func aStoppedCrewTakesNothingMore() {
-    let crew = FileCrew<Int>(threadCount: 1) { _ in }
+  func aStoppedCrewTakesNothingMore() throws {
+    let crew = try FileCrew<Int>(threadCount: 1) { _ in }
     crew.stop()
     #expect(!crew.offer(1))
     #expect(crew.waitUntilDone(for: .seconds(30)))

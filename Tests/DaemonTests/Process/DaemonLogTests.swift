@@ -24,7 +24,7 @@ struct DaemonLogTests {
   }
 
   @Test
-  func withoutOneAFileIsNamedAndMadeWhenNeeded() throws {
+  func withoutOneAFileIsMadeWhenNeeded() throws {
     let home = try TestDirectory()
     let directory = RuntimeDirectory(path: home.path + "/run")
     let place = DaemonLog(
@@ -33,9 +33,21 @@ struct DaemonLogTests {
       directories: [RuntimeDirectory(path: home.path + "/a/b"), directory]
     )
     let path = directory.logPath(for: "/m")
-    #expect(place.note?.contains(path) == true)
+    #expect(place.note == nil)
+    #expect(Log(target: place.target).place == path)
     #expect(try Disk.status(of: path) == nil)
     Log(target: place.target).write(.warning, "hello")
     #expect(String(decoding: try SmallFile.read(path), as: UTF8.self).contains("hello"))
+  }
+
+  @Test
+  func whereNothingCanBeKeptItIsSaid() throws {
+    let home = try TestDirectory()
+    let place = DaemonLog(
+      mountpoint: "/m",
+      system: SystemLog(path: home.path + "/log"),
+      directories: [RuntimeDirectory(path: home.path + "/a/b")]
+    )
+    #expect(place.note?.contains("--log-file") == true)
   }
 }

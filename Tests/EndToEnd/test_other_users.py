@@ -1,0 +1,106 @@
+"""What root sees of other users' mounts, and whom it believes."""
+
+import json
+import os
+import shutil
+import textwrap
+
+import pytest
+
+from conftest import DIPPER, run
+
+USER = 65534
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="mounts as another user, and as root")
+
+# Answers whoever connects as a daemon would, about mounts that aren't its own.
+LIAR = textwrap.dedent("""
+    import json, os, socket, sys
+    path, claims = sys.argv[1], sys.argv[2:]
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    listeners = []
+    for number, claim in enumerate(claims):
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(path + "%d.sock" % number)
+        listener.listen()
+        listeners.append((listener, claim))
+    print("ready", flush=True)
+    while True:
+        for listener, claim in listeners:
+            connection, _ = listener.accept()
+            connection.recv(1000)
+            status = {"mountpoint": claim, "bucket": "s3://lies", "pid": 1, "answers": True}
+            connection.sendall(json.dumps({"status": status}).encode() + b"\\n")
+            connection.close()
+""")
+
+
+@pytest.fixture
+def script(tmp_path):
+    """Runs lines of shell in a mount namespace of its own, where users have directories in /run."""
+    home = tmp_path / "home"
+    home.mkdir()
+    shutil.copy(DIPPER, home / "dipper")
+    (home / "liar.py").write_text(LIAR)
+    for path in [tmp_path, *list(tmp_path.parents)[:3]]:
+        if path != path.parent:
+            os.chmod(path, 0o755)
+    shutil.chown(home, USER, USER)
+    os.mkdir(home / "bucket")
+    (home / "bucket" / "f").write_text("text")
+
+    def go(lines):
+        head = """
+            set -eu
+            mount --make-rprivate /
+            mount -t tmpfs tmpfs /run
+            mkdir /run/user
+            install -d -o %(user)d -m 700 /run/user/%(user)d
+            mknod -m 666 %(home)s/fuse c 10 229
+            mount --bind %(home)s/fuse /dev/fuse
+            as_user() { setpriv --reuid=%(user)d --regid=%(user)d --clear-groups "$@"; }
+            cd %(home)s
+        """ % {"user": USER, "home": home}
+        result = run(["unshare", "-m", "sh", "-c", head + lines % {"home": home, "user": USER}],
+                     environment={"HOME": str(home), "XDG_RUNTIME_DIR": None})
+        assert result.returncode == 0, result
+        return home, result.stdout
+
+    return go
+
+
+def test_root_sees_the_mounts_of_other_users(script):
+    home, output = script("""
+        as_user mkdir mnt
+        as_user ./dipper mount file://%(home)s/bucket mnt --cache-dir cache
+        ./dipper status --json
+        echo ----
+        ./dipper status %(home)s/mnt
+        as_user ./dipper unmount mnt
+    """)
+    report, text = output.split("----")
+    statuses = {status["mountpoint"]: status for status in json.loads(report)["mounts"]}
+    status = statuses[str(home / "mnt")]
+    assert status["answers"] is True and status["user"] == USER and status["state"] == "serving"
+    assert status["counters"]["requests"]
+    assert "of the user with the id %d" % USER in text
+
+
+def test_root_believes_nobody_about_mounts_that_are_not_theirs(script):
+    home, output = script("""
+        mkdir roots
+        ./dipper mount file://%(home)s/bucket roots --cache-dir roots.cache
+        as_user mkdir mnt
+        as_user ./dipper mount file://%(home)s/bucket mnt --cache-dir cache
+        as_user python3 liar.py /run/user/%(user)d/dipper/lie %(home)s/roots /no/such/mount > lies &
+        liar=$!
+        until grep -q ready lies; do sleep 0.05; done
+        ./dipper status --json
+        kill $liar
+        ./dipper unmount roots
+        as_user ./dipper unmount mnt
+    """)
+    buckets = {status["mountpoint"]: status["bucket"] for status in json.loads(output)["mounts"]}
+    assert buckets[str(home / "roots")].startswith("file://")
+    assert buckets[str(home / "mnt")].startswith("file://")
+    assert "/no/such/mount" not in buckets
