@@ -21,14 +21,14 @@ public struct BucketOptions: Hashable, Sendable {
   public var isAnonymous = false
   /// How many requests there may be at once.
   public var requestCountMax = 64
-  /// Bytes per second for all requests together; nil is no limit, and a local directory has none.
+  /// Bytes of objects per second for all requests together; nil is no limit.
   public var rateMax: Int?
 
   /// Creates options of which none is given.
   public init() {}
 }
 
-/// A bucket: list it, download from it.
+/// A bucket: list it, read from it, download, copy and upload.
 public final class Bucket: Sendable {
   /// Its address, with the key or prefix that was given.
   public let url: BucketURL
@@ -38,6 +38,11 @@ public final class Bucket: Sendable {
   package let location: String
   let metrics: Metrics
   let log: Log
+
+  /// What tells the store that the bucket is in from others: it can copy between its own buckets alone.
+  var service: String {
+    url.scheme == .file ? location : "\(url.scheme)\(location.dropFirst(url.bucketName.count))"
+  }
 
   /// Creates a bucket on a store.
   package init(
@@ -80,7 +85,11 @@ public final class Bucket: Sendable {
   ) async throws(DipperError) -> Bucket {
     switch url.scheme {
     case .file:
-      let store = LocalStore(directory: url.bucket, metrics: metrics)
+      let store = LocalStore(
+        directory: url.bucket,
+        rateMax: options.rateMax,
+        metrics: metrics
+      )
       return Bucket(url, store: store, location: store.name, metrics: metrics, log: log)
     case .s3:
       return try await remote(url, .s3, options, environment, metrics, log)

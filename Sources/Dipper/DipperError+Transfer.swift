@@ -10,28 +10,34 @@ extension DipperError {
     case .store(let error): self.init(error)
     case .disk(let failure): self.init(failure)
     case .deadline(let reason): self.init(.unreachable, reason)
-    case .cancelled: self.init(.cancelled, "paused")
+    case .cancelled: self.init(.paused, "paused")
     }
   }
 
-  /// Creates the error that a download to `path` ended with.
-  init(_ error: FileDownloadError, of path: String) {
-    let shown = path.utf8.printable
+  /// Creates the error that a transfer ended with.
+  ///
+  /// - Parameters:
+  ///   - error: what the engine says.
+  ///   - name: the transfer, to be put in a sentence: "the download of /tmp/x".
+  init(_ error: TransferError, of name: String) {
     switch error {
     case .invalid(let sentence): self.init(.invalid, sentence)
     case .store(let error): self.init(error)
     case .fetch(let error): self.init(error)
     case .disk(let failure): self.init(failure)
-    case .paused: self.init(.cancelled, "paused")
-    case .held(_, let holder):
-      self.init(.held, "\(shown) is being downloaded by another process (\(holder.utf8.printable))")
+    case .paused: self.init(.paused, "paused")
+    case .stopped: self.init(.cancelled, "stopped")
+    case .held(let path, let holder):
+      self.init(
+        .held,
+        "another process works with the checkpoint \(path.utf8.printable) (\(holder.utf8.printable))"
+      )
     case .differs(let field, let was, let now):
-      let name = field.replacing("-", with: " ")
       self.init(
         .invalid,
-        "the paused download of \(shown) has another \(name) (\(was.utf8.printable), now "
-          + "\(now.utf8.printable)); give the same arguments, or --force-restart to start over, or "
-          + "--abort to give it up"
+        "the checkpoint of \(name) has another \(field.replacing("-", with: " ")) "
+          + "(\(was.utf8.printable), now \(now.utf8.printable)); give the same arguments, or "
+          + "--force-restart to start over, or --abort to give it up"
       )
     case .unknownFormat(let checkpoint, let version):
       self.init(
@@ -43,14 +49,16 @@ extension DipperError {
       let tags = [was.etag, now?.etag].compactMap { $0?.description.utf8.printable }
       self.init(
         .changed,
-        "\(was.key) changed since the download began (ETag \(tags.joined(separator: ", now "))); "
-          + "nothing was mixed, --force-restart downloads the new version"
+        "\(was.key) changed since \(name) began (ETag \(tags.joined(separator: ", now "))); nothing "
+          + "was mixed, --force-restart starts over with what is there now"
       )
+    case .targetChanged(let error):
+      self.init(.conflict, "the target is not what it must be to be replaced: \(error)")
     case .wrongChecksum(let expected, let actual):
       self.init(
         .failed,
-        "what arrived of \(shown) is not what the store has (CRC-64 \(actual) instead of \(expected)); "
-          + "it was discarded"
+        "the result of \(name) is not what the store has (CRC-64 \(actual) instead of \(expected)); "
+          + "its state was discarded"
       )
     }
   }

@@ -12,9 +12,15 @@ public struct DipperError: Error, Hashable, Sendable, CustomStringConvertible {
     case denied
     /// The object is not the version that was asked for or begun with.
     case changed
+    /// What is at the target's key is not what may be replaced.
+    case conflict
     /// Another process works on the same task.
     case held
-    /// It was paused or given up.
+    /// It was paused; the same call again goes on with it.
+    case paused
+    /// It was given up, and what it left was cleared.
+    case aborted
+    /// The caller ended it, and nothing of it is kept.
     case cancelled
     /// The store can't be reached, or doesn't answer in time.
     case unreachable

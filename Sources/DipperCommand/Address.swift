@@ -15,13 +15,4 @@ extension BucketURL {
       throw Failure(error.description, code: error.isAboutTheDisk ? .failed : .usage)
     }
   }
-
-  /// Refuses what would have no effect on a bucket of this kind.
-  func checkOptions(_ invocation: Invocation) throws(Failure) {
-    guard scheme == .file, invocation.has(.limitRate) else { return }
-    throw Failure(
-      "--limit-rate has no effect on file: buckets, which are read without a network; leave it out",
-      code: .usage
-    )
-  }
 }

@@ -14,64 +14,43 @@ struct GetCommand {
 
   func run() throws(Failure) {
     let url = try BucketURL(invocation.operands[0], for: .object)
-    try url.checkOptions(invocation)
-    let log: Log
-    do throws(DiskFailure) {
-      log = try Log(invocation, otherwise: .standardError)
-    } catch {
-      throw Failure("the log can't be written: \(error)")
-    }
-    ProcessLimits.raiseOpenFiles()
-    ProcessLimits.forbidCoreFiles()
-    let toleratesClosedPipe = ClosedPipe.isIgnored
-    // Before there is a second thread: all of them leave these signals to the watch.
-    let pause = Pause()
-    do throws(DiskFailure) {
-      try SignalWatch.start([.interrupt, .terminate]) { pause.request($0) }
-    } catch {
-      throw Failure("\(error)")
-    }
     let isStream = invocation.operands.dropFirst().first?.bytes == Array("-".utf8)
     let target = isStream ? "" : try target(of: url)
-    let work = GetWork(
+    let key = Bucket.Key(bytes: url.key)
+    let options = try options()
+    let display = TransferDisplay(invocation, name: target)
+    let invocation = invocation
+    let runner = TransferRunner(
       invocation: invocation,
-      url: url,
-      target: target,
-      display: GetDisplay(invocation, name: isStream ? "" : target),
-      log: log
+      name: "the download of \(target)",
+      isResumable: !isStream && options.checkpoint != .off,
+      writesOutput: isStream
     )
-    do throws(DipperError) {
-      try AsyncWork.wait { () async throws(DipperError) in
-        try await pause.run { () async throws(DipperError) in
-          try await isStream ? work.stream() : work.download()
+    try runner.run { (log, pause) async throws(DipperError) in
+      let bucket = try await Bucket.open(url, invocation, options.parts, log: log)
+      if isStream {
+        return try await bucket.read(key, options: options) { bytes in
+          bytes.withUnsafeBytes { Console.write(Array($0)) }
         }
       }
-    } catch {
-      if isStream, Console.isOutputClosed, pause.signal == nil {
-        guard toleratesClosedPipe else { ClosedPipe.endProcess() }
-        throw Failure("standard output can't be written: nobody reads it any more (broken pipe)")
+      if invocation.has(.abort) {
+        return try await bucket.abortDownload(key, to: target, options: options)
       }
-      try fail(error, pause: pause, target: target, isStream: isStream)
+      defer { display.end() }
+      let transfer = bucket.download(key, to: target, options: options)
+      _ = try await pause.follow(transfer) { display.show($0) }
     }
   }
 
-  private func fail(
-    _ error: DipperError,
-    pause: Pause,
-    target: String,
-    isStream: Bool
-  ) throws(Failure) {
-    if let signal = pause.signal {
-      let code: ExitCode = signal == .interrupt ? .interrupted : .terminated
-      guard !isStream, !invocation.has(.noCheckpoint) else { throw Failure("stopped", code: code) }
-      throw Failure("paused; the same command resumes the download of \(target)", code: code)
-    }
-    switch error.kind {
-    case .changed: throw Failure(error.description, code: .sourceChanged)
-    case .held: throw Failure(error.description, code: .checkpointHeld)
-    case .cancelled where isStream: throw Failure(nil)
-    default: throw Failure(error.description)
-    }
+  private func options() throws(Failure) -> DownloadOptions {
+    var options = DownloadOptions()
+    options.versionID = invocation.text(.versionID)
+    options.conditions.ifMatch = invocation.text(.ifMatch)
+    options.temporaryPath = invocation.text(.tempFile).map(ProcessEnvironment.absolute)
+    options.checkpoint = try CheckpointPlace(invocation) { .besideTarget }
+    options.parts = PartOptions(invocation)
+    options.forcesRestart = invocation.has(.forceRestart)
+    return options
   }
 
   /// The file to write: the operand, in it if it is a directory, or the key's last component here.
@@ -103,101 +82,5 @@ struct GetCommand {
   private func isDirectory(_ path: String) -> Bool {
     var status = stat()
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-  }
-}
-
-/// Lets a signal cancel a task.
-private final class Pause: Sendable {
-  private struct State {
-    var signal: SignalWatch.Signal?
-    var cancel: (@Sendable () -> Void)?
-  }
-
-  private let state = Lock(State())
-
-  /// The signal that asked for a pause, if one did.
-  var signal: SignalWatch.Signal? { state.withLock { $0.signal } }
-
-  /// Asks for a pause; a second signal ends the process as it is, which loses nothing recorded.
-  func request(_ signal: SignalWatch.Signal) {
-    let (isFirst, cancel) = state.withLock { state in
-      defer { state.signal = state.signal ?? signal }
-      return (state.signal == nil, state.cancel)
-    }
-    guard isFirst else { Thread.exitProcess(128 + signal.number) }
-    cancel?()
-  }
-
-  /// Runs `body` so that a signal cancels it, also one that came before.
-  func run(
-    _ body: @escaping @Sendable () async throws(DipperError) -> Void
-  ) async throws(DipperError) {
-    let task = Task<Result<Void, DipperError>, Never> {
-      do throws(DipperError) {
-        return .success(try await body())
-      } catch {
-        return .failure(error)
-      }
-    }
-    let isPaused = state.withLock { state in
-      state.cancel = { task.cancel() }
-      return state.signal != nil
-    }
-    if isPaused { task.cancel() }
-    try await task.value.get()
-  }
-}
-
-/// What `get` does once its command line is understood.
-private struct GetWork: Sendable {
-  let invocation: Invocation
-  let url: BucketURL
-  let target: String
-  let display: GetDisplay
-  let log: Log
-
-  func download() async throws(DipperError) {
-    let bucket = try await bucket()
-    if invocation.has(.abort) {
-      try await bucket.abortDownload(url.key, to: target, options: options)
-      return
-    }
-    defer { display.end() }
-    try await bucket.download(url.key, to: target, options: options) { [display] event in
-      display.show(event)
-    }
-  }
-
-  func stream() async throws(DipperError) {
-    try await bucket().read(url.key, options: options) { bytes in
-      bytes.withUnsafeBytes { Console.write(Array($0)) }
-    }
-  }
-
-  private func bucket() async throws(DipperError) -> Bucket {
-    var stated = BucketOptions(invocation)
-    stated.requestCountMax = options.parallel + 2
-    return try await Bucket.open(
-      url,
-      options: stated,
-      environment: ProcessEnvironment.variables,
-      metrics: Metrics(),
-      log: log
-    )
-  }
-
-  private var options: DownloadOptions {
-    var options = DownloadOptions()
-    options.versionID = invocation.text(.versionID)
-    options.etag = invocation.text(.ifMatch)
-    options.temporaryPath = invocation.text(.tempFile).map(ProcessEnvironment.absolute)
-    options.checkpointPath = invocation.text(.checkpoint).map(ProcessEnvironment.absolute)
-    options.keepsCheckpoint = !invocation.has(.noCheckpoint)
-    let partSize = invocation.number(.partSize) ?? 0
-    options.partSize = partSize == 0 ? options.partSize : partSize
-    options.parallel = min(max(invocation.number(.parallel) ?? options.parallel, 1), 1000)
-    options.retryCountMax = invocation.number(.maxRetries) ?? options.retryCountMax
-    options.forcesRestart = invocation.has(.forceRestart)
-    return options
   }
 }

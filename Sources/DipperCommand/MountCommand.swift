@@ -14,7 +14,6 @@ struct MountCommand {
   func run() throws(Failure) {
     let invocation = program.invocation
     let url = try BucketURL(invocation.operands[0], for: .bucket)
-    try url.checkOptions(invocation)
     let settings: MountSettings
     do throws(UsageError) {
       settings = try MountSettings(

@@ -17,9 +17,6 @@ struct Program {
   /// Returns the exit code; what there was to say has been said.
   func run() -> ExitCode {
     do throws(Failure) {
-      guard Command.named(invocation.command).isBuilt else {
-        throw Failure("'\(invocation.command)' is not built yet; 'dipper --help' lists what is")
-      }
       try checkResources()
       try perform()
       return .done
@@ -52,13 +49,14 @@ struct Program {
     case .status: try StatusCommand(invocation).run()
     case .demo: try DemoCommand(self).run()
     case .get: try GetCommand(invocation).run()
+    case .put: try PutCommand(invocation).run()
+    case .cp: try CopyCommand(invocation).run()
     case .ls:
       let list = ListCommand(invocation)
       try AsyncWork.wait { () async throws(Failure) in try await list.run() }
     case .warm, .evict: try CacheCommand(invocation).run()
     case .map: try MapCommand(invocation).run()
     case .doctor: try DoctorCommand(invocation).run()
-    case .put, .cp: break
     }
   }
 }

@@ -10,6 +10,7 @@ final class LocalCall: Sendable {
   let metrics: Metrics
   private let deadline: Instant
   private let time: any TimeSource
+  private let pacer: Pacer
   private let isCancelled = Lock(false)
 
   init(
@@ -17,9 +18,11 @@ final class LocalCall: Sendable {
     key: ObjectKey?,
     deadline: Instant,
     time: any TimeSource,
+    pacer: Pacer,
     metrics: Metrics
   ) {
     self.operation = operation
+    self.pacer = pacer
     self.metrics = metrics
     self.key = key
     self.deadline = deadline
@@ -36,6 +39,21 @@ final class LocalCall: Sendable {
     if isCancelled.withLock({ $0 }) { throw error(.cancelled, "the caller gave up") }
     guard time.now < deadline else { throw error(.timedOut, "the deadline passed") }
   }
+
+  /// Waits until `byteCount` bytes of an object may move.
+  func pass(_ byteCount: Int) throws(StoreError) {
+    try pacer.block(byteCount) { () throws(StoreError) in try check() }
+  }
+
+  /// How many bytes may move in one step: `sizeMax`, or less where a limit of the rate would make that
+  /// come in bursts.
+  func stepSize(_ sizeMax: Int) -> Int {
+    guard let rate = pacer.rate else { return sizeMax }
+    return min(sizeMax, max(Self.pacedSizeMin, rate / 8))
+  }
+
+  /// Smaller steps would be all calls.
+  private static let pacedSizeMin = 16 << 10
 
   /// Does something on the disk.
   func attempt<Answer>(_ body: () throws(DiskFailure) -> Answer) throws(StoreError) -> Answer {

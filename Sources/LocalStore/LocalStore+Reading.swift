@@ -113,11 +113,15 @@ extension LocalCall {
     _ facts: FileFacts,
     into sink: any BodySink
   ) throws(StoreError) {
-    var buffer = [UInt8](repeating: 0, count: min(request.range.count, Self.chunkSize))
+    var buffer = [UInt8](
+      repeating: 0,
+      count: min(request.range.count, stepSize(Self.chunkSize))
+    )
     var offset = request.range.lowerBound
     while offset < request.range.upperBound {
       try check()
       let count = min(buffer.count, request.range.upperBound - offset)
+      try pass(count)
       let (done, now) = try attempt { () throws(DiskFailure) in
         let done = try retrying("read \(request.key)") {
           pread(file.number, &buffer, count, off_t(offset))

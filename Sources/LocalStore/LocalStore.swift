@@ -34,6 +34,7 @@ package final class LocalStore: ObjectStore {
   private let time: any TimeSource
   private let synchronizes: Bool
   private let metrics: Metrics
+  private let pacer: Pacer
   private let namesCache = NamesCache()
   private let hasCleared = Lock(false)
 
@@ -43,17 +44,20 @@ package final class LocalStore: ObjectStore {
   ///   - directory: the directory's path.
   ///   - time: the clock of the deadlines.
   ///   - synchronizes: false to leave it to the kernel when writes reach the disk.
+  ///   - rateMax: bytes of objects per second for all calls together; nil is no limit.
   ///   - metrics: where calls and bytes are counted, as those of a remote store are.
   package init(
     directory: String,
     time: any TimeSource = SystemClock(),
     synchronizes: Bool = true,
+    rateMax: Int? = nil,
     metrics: Metrics = Metrics()
   ) {
     self.directory = directory
     self.time = time
     self.synchronizes = synchronizes
     self.metrics = metrics
+    pacer = Pacer(rate: rateMax)
     name = "file://\(directory)"
     var capabilities = StoreCapabilities()
     capabilities.hasConditionalCreate = true
@@ -77,6 +81,7 @@ package final class LocalStore: ObjectStore {
       key: key,
       deadline: context.deadline,
       time: time,
+      pacer: pacer,
       metrics: metrics
     )
     let outcome = await withTaskCancellationHandler {

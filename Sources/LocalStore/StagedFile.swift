@@ -48,6 +48,7 @@ final class StagedFile {
     switch body {
     case .empty: break
     case .bytes(let bytes):
+      try call.pass(bytes.count)
       try call.attempt { () throws(DiskFailure) in
         var failure: DiskFailure?
         bytes.withUnsafeBytes { buffer in
@@ -66,19 +67,28 @@ final class StagedFile {
         checksum = crc.value
       }
     case .file(let source, let range):
-      try append(range, of: source, call)
+      try append(range, of: source, isPaced: true, call)
     }
   }
 
   /// Adds a range of an open file, inside the kernel where it can; on file systems that share
   /// blocks no byte moves.
-  func append(_ range: ByteRange, of source: Int32, _ call: LocalCall) throws(StoreError) {
+  ///
+  /// - Parameter isPaced: the bytes come from outside the store, and count for the limit of its rate.
+  func append(
+    _ range: ByteRange,
+    of source: Int32,
+    isPaced: Bool = false,
+    _ call: LocalCall
+  ) throws(StoreError) {
     if !range.isEmpty { checksum = nil }
     var offset = range.lowerBound
     var copiesInKernel = true
     while offset < range.upperBound {
       try call.check()
-      let count = min(Self.stepSize, range.upperBound - offset)
+      let step = isPaced ? call.stepSize(Self.stepSize) : Self.stepSize
+      let count = min(step, range.upperBound - offset)
+      if isPaced { try call.pass(count) }
       let done: Int
       do throws(DiskFailure) {
         done =

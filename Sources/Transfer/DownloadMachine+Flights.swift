@@ -87,7 +87,8 @@ extension DownloadMachine {
     // Whoever only warms the cache has no try of its own that could be worth more than this one was.
     let isUrgent = lacking.contains { !$0.isWarming }
     let mayPass =
-      error.mayPass && (flight.mark > flight.start || (!flight.isDemand && isUrgent))
+      limits.restartsFlights && error.mayPass
+      && (flight.mark > flight.start || (!flight.isDemand && isUrgent))
     guard mayPass else {
       return takeWaiters { $0.range.overlaps(flight.remaining) }.map { .fail($0.id, cause) }
     }

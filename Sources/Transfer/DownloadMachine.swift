@@ -92,6 +92,9 @@ package struct DownloadMachine: Sendable {
     /// 256 KiB: less than a new connection costs, which ending a request early means.
     package var worthFinishingAhead = 256 << 10
 
+    /// A failed flight that brought something, or was only a guess, is begun again for those who wait.
+    package var restartsFlights = true
+
     /// Creates the default limits.
     package init() {}
   }

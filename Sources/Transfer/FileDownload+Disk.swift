@@ -3,20 +3,18 @@ internal import Support
 
 extension FileDownload {
   func onDisk<Result: Sendable>(
-    _ body: @escaping @Sendable () throws(FileDownloadError) -> Result
-  ) async throws(FileDownloadError) -> Result {
+    _ body: @escaping @Sendable () throws(TransferError) -> Result
+  ) async throws(TransferError) -> Result {
     try await environment.disk.run(body)
   }
 
   /// Checks what can be checked before anything is touched, and takes the locks: of the target and,
   /// if it is elsewhere, of the checkpoint. A refusal leaves no lock behind.
-  func prepare() throws(FileDownloadError) -> [LockFile] {
+  func prepare() throws(TransferError) -> [LockFile] {
     var locks: [LockFile] = []
     do {
       try checkPaths()
-      guard request.partSize > 0 else {
-        throw FileDownloadError.invalid("the part size must be positive")
-      }
+      _ = try plan(of: 0)
       let holder = "a download to \(request.target)"
       locks.append(try LockFile.acquire(lockPath(request.usualCheckpoint), holder: holder))
       if checkpointPath != request.usualCheckpoint {
@@ -27,7 +25,7 @@ extension FileDownload {
       return locks
     } catch {
       release(locks)
-      throw FileDownloadError(error, path: checkpointPath)
+      throw TransferError(error, path: checkpointPath)
     }
   }
 
@@ -45,7 +43,7 @@ extension FileDownload {
     func status(_ directory: String, of purpose: String) throws -> Disk.Status {
       // A link to a directory is as good: a slash leads through it.
       guard let status = try Disk.status(of: directory + "/") else {
-        throw FileDownloadError.invalid(
+        throw TransferError.invalid(
           "\(purpose)'s directory \(directory) doesn't exist; make it first"
         )
       }
@@ -56,7 +54,7 @@ extension FileDownload {
     let directory = FileDownloadRequest.directory(of: path)
     let temporary = try status(directory, of: "the temporary file")
     guard target.identity.first == temporary.identity.first else {
-      throw FileDownloadError.invalid(
+      throw TransferError.invalid(
         "the temporary file \(path) is not on the file system of the target \(request.target), so it "
           + "can't take its place in one step; put it beside the target"
       )
@@ -68,13 +66,13 @@ extension FileDownload {
     try checkDirectories()
     switch try Disk.status(of: request.target)?.kind {
     case .directory:
-      throw FileDownloadError.invalid("the target \(request.target) is a directory")
+      throw TransferError.invalid("the target \(request.target) is a directory")
     case .symbolicLink:
-      throw FileDownloadError.invalid(
+      throw TransferError.invalid(
         "the target \(request.target) is a symbolic link; name the file that it leads to"
       )
     case .other:
-      throw FileDownloadError.invalid(
+      throw TransferError.invalid(
         "the target \(request.target) is not a regular file; '-' writes to standard output"
       )
     case .file, nil:
@@ -85,11 +83,11 @@ extension FileDownload {
     for path in paths {
       guard let identity = try Disk.status(of: path)?.identity else { continue }
       guard identities.insert(identity).inserted else {
-        throw FileDownloadError.invalid("\(path) is named for two purposes; give each its own file")
+        throw TransferError.invalid("\(path) is named for two purposes; give each its own file")
       }
     }
     guard Set(paths).count == paths.count else {
-      throw FileDownloadError.invalid(
+      throw TransferError.invalid(
         "the target, the temporary file and the checkpoint must be three different files"
       )
     }
@@ -98,22 +96,26 @@ extension FileDownload {
   /// Refuses files of the user's that were named as a checkpoint or as the temporary file of an earlier
   /// try: they would be written over or removed.
   private func refuseForeignFiles() throws {
-    let text = request.keepsCheckpoint ? try PartFile.checkpointText(at: checkpointPath) : nil
-    if request.checkpoint == checkpointPath, let text, !text.isEmpty,
-      !Checkpoint.isCheckpoint(text)
-    {
-      throw FileDownloadError.invalid("\(checkpointPath) is there and is not a checkpoint")
+    let text = request.keepsCheckpoint ? try CheckpointFile.text(at: checkpointPath) : nil
+    if let text, let kind = Checkpoint.otherKind(text) {
+      // It names an unfinished upload that nobody else knows.
+      throw TransferError.differs(field: "kind", checkpoint: kind, request: "download")
     }
-    if request.temporary != nil, text.map(Checkpoint.isCheckpoint) != true {
+    if request.checkpoint == checkpointPath, let text, !text.isEmpty,
+      !CheckpointIdentity.isHead(of: text)
+    {
+      throw TransferError.invalid("\(checkpointPath) is there and is not a checkpoint")
+    }
+    if request.temporary != nil, text.map(CheckpointIdentity.isHead) != true {
       try refuseForeignTemporary()
     }
   }
 
   /// What an earlier try left; nil if nothing that can be used.
-  func readEarlier() throws(FileDownloadError) -> CheckpointIdentity? {
+  func readEarlier() throws(TransferError) -> CheckpointIdentity? {
     let path = checkpointPath
     do {
-      guard request.keepsCheckpoint, let text = try PartFile.checkpointText(at: path) else {
+      guard request.keepsCheckpoint, let text = try CheckpointFile.text(at: path) else {
         try refuseForeignTemporary()
         return nil
       }
@@ -124,13 +126,15 @@ extension FileDownload {
       switch error {
       case .unknownVersion(let version):
         throw .unknownFormat(path: path, version: version)
+      case .otherKind(let kind):
+        throw .differs(field: "kind", checkpoint: kind, request: "download")
       case .damaged(let reason):
         report(.startedOver(reason: "the checkpoint \(path) is damaged: \(reason)"))
         try discard()
         return nil
       }
     } catch {
-      throw FileDownloadError(error, path: path)
+      throw TransferError(error, path: path)
     }
   }
 
@@ -139,12 +143,21 @@ extension FileDownload {
     guard let path = request.temporary,
       let status = try Disk.status(of: path), status.size > 0
     else { return }
-    throw FileDownloadError.invalid(
+    throw TransferError.invalid(
       "the temporary file \(path) is there already and no checkpoint says what it is"
     )
   }
 
-  func open(_ version: ObjectVersion) throws(FileDownloadError) -> PartFile {
+  /// How an object of `size` bytes is cut.
+  func plan(of size: Int) throws(TransferError) -> PartPlan {
+    do throws(PartLimits.Violation) {
+      return try PartPlan(size: size, partSize: request.partSize, limits: request.limits)
+    } catch {
+      throw .invalid(error.description)
+    }
+  }
+
+  func open(_ version: ObjectVersion) throws(TransferError) -> PartFile {
     let identity = CheckpointIdentity(
       store: request.storeName,
       version: version,
@@ -163,26 +176,26 @@ extension FileDownload {
         throw error
       }
     } catch {
-      throw FileDownloadError(error, path: checkpointPath)
+      throw TransferError(error, path: checkpointPath)
     }
   }
 
   /// Verifies the whole and gives it the target's name.
-  func publish(_ file: PartFile, _ metadata: ObjectMetadata) throws(FileDownloadError) {
+  func publish(_ file: PartFile, _ metadata: ObjectMetadata) throws(TransferError) {
     do {
       let record = file.record
       let whole = ByteRange(0, metadata.size)
       guard record.recorded.contains(whole) else {
-        throw FileDownloadError.invalid("bytes are missing although every part was fetched")
+        throw TransferError.invalid("bytes are missing although every part was fetched")
       }
       if let expected = metadata.crc64, let actual = record.wholeChecksum, expected != actual {
         try discard()
-        throw FileDownloadError.wrongChecksum(expected: expected, actual: actual)
+        throw TransferError.wrongChecksum(expected: expected, actual: actual)
       }
       try verify(record, in: file)
       try file.truncate(to: metadata.size)
       guard try file.isInPlace() else {
-        throw FileDownloadError.invalid(
+        throw TransferError.invalid(
           "\(request.temporaryPath) was replaced while it was filled; nothing was put in the target's place"
         )
       }
@@ -197,7 +210,7 @@ extension FileDownload {
       try? Disk.synchronizeDirectory(request.targetDirectory)
       if request.keepsCheckpoint { try Disk.removeFile(checkpointPath) }
     } catch {
-      throw FileDownloadError(error, path: checkpointPath)
+      throw TransferError(error, path: checkpointPath)
     }
   }
 
@@ -208,41 +221,32 @@ extension FileDownload {
       guard try file.isGood(unit) else {
         // With a checkpoint the next try fetches just what is wrong.
         if !request.keepsCheckpoint { try discard() }
-        throw FileDownloadError.invalid(
+        throw TransferError.invalid(
           "\(request.temporaryPath) was changed while it was filled; nothing was put in the target's place"
         )
       }
     }
   }
 
-  func discard() throws(FileDownloadError) {
+  func discard() throws(TransferError) {
     do {
       // The bytes mean nothing without it, so it goes first.
       if request.keepsCheckpoint { try Disk.removeFile(checkpointPath) }
       try Disk.removeFile(request.temporaryPath)
     } catch {
-      throw FileDownloadError(error, path: checkpointPath)
+      throw TransferError(error, path: checkpointPath)
     }
   }
 }
 
 extension FileDownloadRequest {
   /// The first field in which an earlier task is not this one; nil if they agree.
-  func difference(from earlier: CheckpointIdentity) -> FileDownloadError? {
-    var fields = [
+  func difference(from earlier: CheckpointIdentity) -> TransferError? {
+    let fields: [(name: String, checkpoint: String?, request: String?)] = [
       ("bucket", earlier.store, storeName),
       ("key", "\(earlier.version.key)", "\(key)"),
     ]
-    for name in ["target", "temporary", "part-size", "version-id", "if-match"] {
-      fields.append((name, earlier.task[name] ?? "none", task[name] ?? "none"))
-    }
-    let difference = fields.first { $0.1 != $0.2 }
-    return difference.map { .differs(field: $0.0, checkpoint: $0.1, request: $0.2) }
-  }
-
-  /// The ranges of an object of `size` bytes that are fetched one by one.
-  func parts(of size: Int) -> [ByteRange] {
-    stride(from: 0, to: size, by: partSize).map { ByteRange($0, min(size, $0 + partSize)) }
+    return TransferError.difference(in: fields + TransferError.taskFields(earlier.task, task))
   }
 
   /// The directory that holds the target.
@@ -252,30 +256,6 @@ extension FileDownloadRequest {
   static func directory(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
-  }
-}
-
-extension FileDownloadError {
-  /// What an error of a step means; `path` is the checkpoint's.
-  init(_ error: any Error, path: String) {
-    switch error {
-    case let error as FileDownloadError: self = error
-    case let failure as DiskFailure: self = .disk(failure)
-    case LockFile.LockError.held(let holder): self = .held(path: path, by: holder)
-    case LockFile.LockError.disk(let failure): self = .disk(failure)
-    case LockFile.LockError.notPlain(let path, let reason),
-      PartFile.OpenError.notPlain(let path, let reason):
-      // EPERM.
-      self = .disk(DiskFailure(errno: 1, action: "use \(path)", reason: reason))
-    case PartFile.OpenError.disk(let failure): self = .disk(failure)
-    case PartFile.OpenError.unknownFormat(let version):
-      self = .unknownFormat(path: path, version: version)
-    case PartFile.OpenError.damaged(let reason):
-      self = .invalid("the checkpoint \(path) is damaged: \(reason)")
-    case PartFile.OpenError.foreign(let identity):
-      self = .sourceChanged(was: identity.version, isNow: nil)
-    default: self = .invalid("\(error)")
-    }
   }
 }
 

@@ -34,29 +34,36 @@ package struct FileDownload: Sendable {
   /// Where the checkpoint lies.
   package var checkpointPath: String {
     guard let path = request.checkpoint else { return request.usualCheckpoint }
-    guard (try? Disk.status(of: path))?.kind == .directory else { return path }
-    let name = "\(request.storeName)\0\(request.target)\0"
-    let digest = SHA256.digest(of: Array(name.utf8) + request.key.bytes)
-    return path + "/" + digest.prefix(16).hexadecimal + ".checkpoint"
+    return TaskCheckpoint.path(
+      at: path,
+      naming: [Array(request.storeName.utf8), Array(request.target.utf8), request.key.bytes]
+    )
   }
 
   /// Runs it to the end.
   ///
   /// - Returns: what the store says of the object that the file now holds.
-  /// - Throws: `FileDownloadError`; after all but `.wrongChecksum` the same request goes on where this one
+  /// - Throws: `TransferError`; after all but `.wrongChecksum` the same request goes on where this one
   ///   stopped. An existing target is as it was.
-  package func run() async throws(FileDownloadError) -> ObjectMetadata {
-    let locks = try await onDisk { () throws(FileDownloadError) in try prepare() }
+  package func run() async throws(TransferError) -> ObjectMetadata {
+    let locks = try await onDisk { () throws(TransferError) in try prepare() }
     defer { release(locks) }
     let metadata = try await runLocked()
     report(.finished(path: request.target))
     return metadata
   }
 
-  private func runLocked() async throws(FileDownloadError) -> ObjectMetadata {
-    let earlier = try await onDisk { () throws(FileDownloadError) in try readEarlier() }
+  private func runLocked() async throws(TransferError) -> ObjectMetadata {
+    let earlier = try await onDisk { () throws(TransferError) in try readEarlier() }
     let metadata = try await head(earlier)
-    let file = try await onDisk { () throws(FileDownloadError) in try open(metadata.version) }
+    let plan = try plan(of: metadata.size)
+    let file: PartFile
+    do throws(TransferError) {
+      file = try await onDisk { () throws(TransferError) in try open(metadata.version) }
+    } catch {
+      report(.temporaryFailed(path: request.temporaryPath, error))
+      throw error
+    }
     report(.createdTemporary(path: request.temporaryPath))
     var settings = DownloadSettings()
     settings.operationDeadline = nil
@@ -64,24 +71,32 @@ package struct FileDownload: Sendable {
     settings.flightDeadline = .seconds(24 * 3600)
     settings.retryCountMax = request.retryCountMax
     settings.readsUncached = false
+    // The store counts the retries; beginning a part again would be one more that nobody counts.
+    settings.limits.restartsFlights = request.retryCountMax == nil
     let download = Download(file, from: store, in: environment, settings: settings)
     let failure = await withTaskCancellationHandler {
-      await fill(download)
+      await fill(download, plan)
     } onCancel: {
       download.stop()
     }
     if let failure {
       // Without a checkpoint nothing of it can be used again.
-      if !request.keepsCheckpoint { try? await onDisk { try? discard() } }
+      let isOfNoUse = failure.isSourceGone || !request.keepsCheckpoint
+      if isOfNoUse { try? await onDisk { try? discard() } }
       throw failure
     }
-    try await onDisk { () throws(FileDownloadError) in try publish(file, metadata) }
+    do throws(TransferError) {
+      try await onDisk { () throws(TransferError) in try publish(file, metadata) }
+    } catch {
+      report(.renameFailed(path: request.target, error))
+      throw error
+    }
     return metadata
   }
 
   /// Gives an earlier try of the request up: removes its bytes and its checkpoint.
-  package func abort() async throws(FileDownloadError) {
-    try await onDisk { () throws(FileDownloadError) in
+  package func abort() async throws(TransferError) {
+    try await onDisk { () throws(TransferError) in
       let locks = try prepare()
       defer { release(locks) }
       try discard()
@@ -90,23 +105,27 @@ package struct FileDownload: Sendable {
 
   private func head(
     _ earlier: CheckpointIdentity?
-  ) async throws(FileDownloadError) -> ObjectMetadata {
+  ) async throws(TransferError) -> ObjectMetadata {
     var metadata: ObjectMetadata
     do throws(StoreError) {
       metadata = try await store.head(
         request.key,
         versionID: request.versionID,
-        ifMatch: request.ifMatch,
+        conditions: request.conditions,
         context: RequestContext(
           deadline: environment.time.now + Self.headDeadline,
           retryCountMax: request.retryCountMax
         )
       )
     } catch {
-      if let earlier, error.kind == .preconditionFailed {
-        throw .sourceChanged(was: earlier.version, isNow: nil)
+      if let earlier {
+        if error.kind == .preconditionFailed {
+          throw .sourceChanged(was: earlier.version, isNow: nil)
+        }
+        // What is left of it can't be gone on with.
+        if error.kind == .notFound { try? await onDisk { try? discard() } }
       }
-      throw error.kind == .cancelled ? .paused : .store(error)
+      throw TransferError(error)
     }
     metadata.version = metadata.version.pinned(to: request.versionID)
     if let earlier, !earlier.version.isSameContent(as: metadata.version) {
@@ -118,18 +137,19 @@ package struct FileDownload: Sendable {
   /// Verifies what is there and fetches the rest, some parts at a time.
   ///
   /// - Returns: why not all of it is there; nil if it is.
-  private func fill(_ download: Download) async -> FileDownloadError? {
+  private func fill(_ download: Download, _ plan: PartPlan) async -> TransferError? {
     let whole = ByteRange(0, download.version.size)
     await environment.disk.run { _ = download.verify(whole) }
     let present = download.progress.present
     report(.started(download.version, presentByteCount: download.cachedByteCount))
-    let missing = request.parts(of: whole.count).filter { !present.contains($0) }
-    let failure = await fetch(missing, of: download)
+    let missing = plan.numbers.filter { !present.contains(plan.range(ofPart: $0)) }
+    let failure = await fetch(missing, plan, of: download)
     await download.settled()
-    report(.progressed(byteCount: download.cachedByteCount))
+    report(.progressed(byteCount: download.cachedByteCount, size: download.version.size))
     return switch failure {
     case nil: Task.isCancelled ? .paused : nil
     case .cancelled: .paused
+    case .changed(let cause?) where cause.kind == .notFound: .store(cause)
     case .changed: .sourceChanged(was: download.version, isNow: nil)
     case .disk(let failure): .disk(failure)
     case .some(let error): .fetch(error)
@@ -137,7 +157,11 @@ package struct FileDownload: Sendable {
   }
 
   /// Fetches parts, so many at a time; after a failure none is begun any more.
-  private func fetch(_ parts: [ByteRange], of download: Download) async -> FetchError? {
+  private func fetch(
+    _ numbers: [Int],
+    _ plan: PartPlan,
+    of download: Download
+  ) async -> FetchError? {
     enum Ended {
       case part(FetchError?)
       case reporting
@@ -147,12 +171,14 @@ package struct FileDownload: Sendable {
         await reportProgress(of: download)
         return .reporting
       }
-      var next = parts.makeIterator()
+      let parallel = PartLimits.parallel(request.parallel)
+      var next = numbers.makeIterator()
       var running = 0
       var first: FetchError?
       while true {
-        while first == nil, running < max(1, request.parallel), let part = next.next() {
-          group.addTask { .part(await fetch(part, of: download)) }
+        while first == nil, running < parallel, let number = next.next() {
+          let range = plan.range(ofPart: number)
+          group.addTask { .part(await fetch(number, range, of: download)) }
           running += 1
         }
         guard running > 0, let ended = await group.next() else { break }
@@ -169,7 +195,11 @@ package struct FileDownload: Sendable {
     }
   }
 
-  private func fetch(_ part: ByteRange, of download: Download) async -> FetchError? {
+  private func fetch(
+    _ number: Int,
+    _ part: ByteRange,
+    of download: Download
+  ) async -> FetchError? {
     let outcome = await withUnsafeContinuation { continuation in
       let waiter = PartWaiter(continuation)
       switch download.read(part, plan: FetchPlan(demand: [part]), makeWaiter: { waiter }) {
@@ -178,14 +208,18 @@ package struct FileDownload: Sendable {
       case .failed(let error): waiter.failed(error)
       }
     }
-    report(outcome.map { .partFailed(part, $0) } ?? .partFinished(part))
+    switch outcome {
+    case nil: report(.partFinished(number, part))
+    case .cancelled: report(.partAborted(number, part))
+    case .some(let error): report(.partFailed(number, part, error))
+    }
     return outcome
   }
 
   /// Reports until it is cancelled.
   private func reportProgress(of download: Download) async {
     while !Task.isCancelled {
-      report(.progressed(byteCount: download.cachedByteCount))
+      report(.progressed(byteCount: download.cachedByteCount, size: download.version.size))
       await environment.timers.sleep(until: environment.time.now + Self.progressInterval)
     }
   }

@@ -8,8 +8,8 @@ package struct FileDownloadRequest: Hashable, Sendable {
   package var key: ObjectKey
   /// A particular version; nil is the current one.
   package var versionID: String?
-  /// The version that it must be.
-  package var ifMatch: ETag?
+  /// What must hold of it, or nothing is downloaded.
+  package var conditions = ReadConditions()
   /// The file that the object becomes.
   package var target: String
   /// Where the bytes are gathered, on the target's file system; nil is beside the target.
@@ -18,21 +18,23 @@ package struct FileDownloadRequest: Hashable, Sendable {
   package var checkpoint: String?
   /// False writes no checkpoint: an interrupted download starts over.
   package var keepsCheckpoint = true
-  /// Bytes of the object per request.
+  /// Bytes of a part; 0 is the usual size.
   package var partSize: Int
-  /// Requests at a time.
+  /// Parts in flight, brought into 1 to 1,000.
   package var parallel: Int
   /// How often the store retries each request; nil leaves it to the deadline.
   package var retryCountMax: Int?
   /// Forgets an earlier try, whatever it was.
   package var forcesRestart = false
+  /// How large parts may be; only tests need others.
+  package var limits = PartLimits()
 
   /// Creates a request.
   package init(
     storeName: String,
     key: ObjectKey,
     target: String,
-    partSize: Int = 20 << 20,
+    partSize: Int = 0,
     parallel: Int = 8
   ) {
     self.storeName = storeName
@@ -44,11 +46,11 @@ package struct FileDownloadRequest: Hashable, Sendable {
 
   /// What a checkpoint must agree with beside the object's version, by the names that users know.
   var task: [String: String] {
-    var task = [
-      "target": target, "temporary": temporaryPath, "part-size": "\(partSize)",
-    ]
-    if let versionID { task["version-id"] = versionID }
-    if let ifMatch { task["if-match"] = ifMatch.value }
+    var task = conditions.task
+    task["target"] = target
+    task["temporary"] = temporaryPath
+    task["part-size"] = "\(partSize == 0 ? PartLimits.usualPartSize : partSize)"
+    task["version-id"] = versionID
     return task
   }
 
@@ -69,38 +71,20 @@ package enum FileDownloadEvent: Hashable, Sendable {
   case started(ObjectVersion, presentByteCount: Int)
   /// The file that gathers the bytes was made, or was there.
   case createdTemporary(path: String)
+  /// It could not be made.
+  case temporaryFailed(path: String, TransferError)
   /// An earlier try can't be continued, and why.
   case startedOver(reason: String)
   /// A part is there.
-  case partFinished(ByteRange)
-  /// A part could not be had.
-  case partFailed(ByteRange, FetchError)
-  /// So many bytes are there.
-  case progressed(byteCount: Int)
+  case partFinished(Int, ByteRange)
+  /// A part could not be had, all retries included.
+  case partFailed(Int, ByteRange, FetchError)
+  /// A part was given up because the task was paused or another part failed.
+  case partAborted(Int, ByteRange)
+  /// So many of `size` bytes are there.
+  case progressed(byteCount: Int, size: Int)
   /// All bytes are there, were verified, and have the target's name.
   case finished(path: String)
-}
-
-/// Why a download into a file did not come to its end.
-package enum FileDownloadError: Error, Hashable, Sendable {
-  /// The request makes no sense here; the sentence says why.
-  case invalid(String)
-  /// The store failed.
-  case store(StoreError)
-  /// Bytes could not be fetched or kept.
-  case fetch(FetchError)
-  /// The disk failed.
-  case disk(DiskFailure)
-  /// Another process works with this checkpoint.
-  case held(path: String, by: String)
-  /// The checkpoint is of another task: the first field that differs.
-  case differs(field: String, checkpoint: String, request: String)
-  /// The checkpoint is of another version of the format.
-  case unknownFormat(path: String, version: String)
-  /// The object is not the version that the earlier try was of; nothing was mixed.
-  case sourceChanged(was: ObjectVersion, isNow: ObjectVersion?)
-  /// The whole object's checksum is not the store's.
-  case wrongChecksum(expected: UInt64, actual: UInt64)
-  /// The caller paused it; the checkpoint is kept.
-  case paused
+  /// All bytes are there, but the file could not be given the target's name.
+  case renameFailed(path: String, TransferError)
 }

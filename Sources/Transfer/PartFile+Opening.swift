@@ -15,7 +15,7 @@ extension PartFile {
   /// The ranges that a part file's checkpoint lists, without opening it for use; none if there is no
   /// checkpoint or it is not that of `identity`.
   package static func recorded(at paths: Paths, identity: CheckpointIdentity) -> ByteRangeSet {
-    guard let path = paths.checkpoint, let text = try? checkpointText(at: path),
+    guard let path = paths.checkpoint, let text = try? CheckpointFile.text(at: path),
       let dataSize = try? dataSize(at: paths.data),
       let checkpoint = try? parse(text, identity, dataSize: dataSize)
     else { return ByteRangeSet() }
@@ -36,7 +36,7 @@ extension PartFile {
 
   /// Returns true if a part file's checkpoint is of another version of the format.
   package static func hasUnknownFormat(_ paths: Paths) -> Bool {
-    guard let path = paths.checkpoint, let text = try? checkpointText(at: path) else {
+    guard let path = paths.checkpoint, let text = try? CheckpointFile.text(at: path) else {
       return false
     }
     do throws(Checkpoint.ParseError) {
@@ -45,15 +45,6 @@ extension PartFile {
       if case .unknownVersion = error { return true }
     }
     return false
-  }
-
-  /// The text of a checkpoint; nil if there is none.
-  static func checkpointText(at path: String) throws -> [UInt8]? {
-    guard try Disk.status(of: path) != nil else { return nil }
-    let file = try openOwn(path, [.read])
-    let size = try file.size()
-    guard size <= checkpointSizeMax else { throw OpenError.damaged("it is too large") }
-    return try file.bytes(ByteRange(0, size))
   }
 
   /// Reads a text that must belong to `identity`.
@@ -69,6 +60,8 @@ extension PartFile {
       switch error {
       case .unknownVersion(let version): throw .unknownFormat(version)
       case .damaged(let reason): throw .damaged(reason)
+      case .otherKind(let kind):
+        throw .damaged("it is the checkpoint of another kind of task (\(kind))")
       }
     }
     guard checkpoint.identity.isSameContent(as: identity) else {
@@ -92,13 +85,13 @@ extension PartFile {
   ) throws(OpenError) -> FileDescriptor {
     if flags.isSuperset(of: [.create, .exclusive]) {
       // It is made by this very call, or there is something and the call fails.
-      return try onDisk { () throws(DiskFailure) in
+      return try CheckpointFile.onDisk { () throws(DiskFailure) in
         try FileDescriptor.open(path, flags.union(.noFollow), permissions: 0o600)
       }
     }
-    let before = try onDisk { () throws(DiskFailure) in try Disk.status(of: path) }
+    let before = try CheckpointFile.onDisk { () throws(DiskFailure) in try Disk.status(of: path) }
     if let flaw = before?.flaw { throw .notPlain(path: path, reason: flaw) }
-    let (file, status) = try onDisk { () throws(DiskFailure) in
+    let (file, status) = try CheckpointFile.onDisk { () throws(DiskFailure) in
       let file = try FileDescriptor.open(
         path,
         flags.union([.noFollow, .nonBlocking]),
@@ -107,56 +100,6 @@ extension PartFile {
       return (file, try file.status())
     }
     if let flaw = status.flaw { throw .notPlain(path: path, reason: flaw) }
-    return file
-  }
-
-  /// EEXIST.
-  private static let existsErrno: Int32 = 17
-
-  private static func onDisk<Answer>(
-    _ body: () throws(DiskFailure) -> Answer
-  ) throws(OpenError) -> Answer {
-    do throws(DiskFailure) {
-      return try body()
-    } catch {
-      throw .disk(error)
-    }
-  }
-
-  /// Writes a whole text beside `path` and gives it the name.
-  ///
-  /// - Returns: the file, open for more.
-  static func replace(
-    _ path: String,
-    with text: String,
-    _ faults: DiskFaults? = nil
-  ) throws(OpenError) -> FileDescriptor {
-    let temporary = CompanionPath.path(path, ".new", longestSuffix: ".lock")
-    let flags: FileDescriptor.Flags = [.readWrite, .append, .create, .exclusive]
-    let file: FileDescriptor
-    do throws(OpenError) {
-      try onDisk { () throws(DiskFailure) in try faults?(.writeCheckpoint) }
-      file = try openOwn(temporary, flags)
-    } catch {
-      guard case .disk(let failure) = error, failure.errno == existsErrno else { throw error }
-      // Of whatever it may be only the name goes; a directory is no leftover of ours.
-      let status = try onDisk { () throws(DiskFailure) in try Disk.status(of: temporary) }
-      if let status, status.kind == .directory {
-        throw .notPlain(path: temporary, reason: "it is a directory")
-      }
-      try onDisk { () throws(DiskFailure) in try Disk.removeFile(temporary) }
-      file = try openOwn(temporary, flags)
-    }
-    let bytes = Array(text.utf8)
-    do throws(DiskFailure) {
-      try bytes.span.bytes.withUnsafeBytes { (buffer) throws(DiskFailure) in
-        try file.write(buffer, at: 0)
-      }
-      try Disk.rename(temporary, to: path)
-    } catch {
-      try? Disk.removeFile(temporary)
-      throw .disk(error)
-    }
     return file
   }
 }

@@ -50,8 +50,6 @@ package final class PartFile: Sendable {
     }
   }
 
-  /// Larger checkpoints are not ours: 65,536 units make 4 MiB.
-  static let checkpointSizeMax = 64 << 20
   /// What `isGood` reads at a time.
   private static let bufferSize = 256 << 10
 
@@ -63,9 +61,8 @@ package final class PartFile: Sendable {
   package let loaded: ByteRangeSet
 
   private let data: FileDescriptor
-  private let lines: FileDescriptor?
+  private let lines: CheckpointFile?
   private let checkpoint: Lock<Checkpoint>
-  private let isLineCut = Lock(false)
   private let time: any TimeSource
   private let faults: DiskFaults?
 
@@ -74,7 +71,7 @@ package final class PartFile: Sendable {
     checkpoint: Checkpoint,
     unitSize: Int,
     data: FileDescriptor,
-    lines: FileDescriptor?,
+    lines: CheckpointFile?,
     time: any TimeSource,
     faults: DiskFaults?
   ) {
@@ -100,7 +97,7 @@ package final class PartFile: Sendable {
     let unitSize = unitSize(forObjectOf: identity.version.size)
     do {
       try faults?(.createData)
-      let text = try paths.checkpoint.flatMap { try checkpointText(at: $0) }
+      let text = try paths.checkpoint.flatMap { try CheckpointFile.text(at: $0) }
       // Before the data is touched: what isn't ours is left as it is.
       let old = try text.map { try parse($0, identity, dataSize: dataSize(at: paths.data)) }
       let data = try openOwn(paths.data, [.readWrite, .create])
@@ -109,8 +106,8 @@ package final class PartFile: Sendable {
       let lines = try paths.checkpoint.map { path in
         let isTidy = old.map { !$0.isTorn && $0.lineCount <= 2 * merged.lineCount + 64 } ?? false
         return isTidy
-          ? try openOwn(path, [.readWrite, .append])
-          : try replace(path, with: merged.text, faults)
+          ? try CheckpointFile.open(path, faults)
+          : try CheckpointFile.replace(path, with: merged.text, faults)
       }
       return PartFile(
         paths,
@@ -142,8 +139,10 @@ package final class PartFile: Sendable {
     let checkpoint = Checkpoint(identity: identity)
     do throws(DiskFailure) { try faults?(.createData) } catch { throw .disk(error) }
     let data = try openOwn(paths.data, [.readWrite, .create, .exclusive])
-    var lines: FileDescriptor?
-    if let path = paths.checkpoint { lines = try replace(path, with: checkpoint.text, faults) }
+    var lines: CheckpointFile?
+    if let path = paths.checkpoint {
+      lines = try CheckpointFile.replace(path, with: checkpoint.text, faults)
+    }
     return PartFile(
       paths,
       checkpoint: checkpoint,
@@ -190,27 +189,8 @@ package final class PartFile: Sendable {
   /// Notes that a range has arrived whole; its bytes have been written.
   package func finished(_ range: ByteRange, crc: UInt64) throws(DiskFailure) {
     let unit = Checkpoint.Unit(range: range, crc: crc, time: time.wallTime)
-    if let lines { try append(unit.line, to: lines) }
+    try lines?.append(unit.line)
     checkpoint.withLock { $0.insert(unit) }
-  }
-
-  /// Appends a line with one write: a crash leaves all of it, a part of it, or nothing.
-  private func append(_ line: String, to lines: FileDescriptor) throws(DiskFailure) {
-    // A line that a full disk cut short must not swallow the next one.
-    let isCut = isLineCut.withLock { isCut in
-      defer { isCut = false }
-      return isCut
-    }
-    do throws(DiskFailure) {
-      try faults?(.appendCheckpoint)
-      let bytes = Array((isCut ? "\n" + line : line).utf8)
-      try bytes.span.bytes.withUnsafeBytes { (buffer) throws(DiskFailure) in
-        try lines.write(buffer)
-      }
-    } catch {
-      isLineCut.withLock { $0 = true }
-      throw error
-    }
   }
 
   /// The recorded units that overlap `range`.

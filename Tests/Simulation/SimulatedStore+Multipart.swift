@@ -26,9 +26,10 @@ extension SimulatedStore {
     let content = try Self.content(of: body, .uploadPart, upload.key)
     let call = Call(.uploadPart, key: upload.key, context: context, partNumber: partNumber)
     let crc64 = behaviour.keepsChecksums ? content.crc64 : nil
+    let digest = behaviour.tagsAreDigests ? content.digest : nil
     return try await perform(call, context: context, sentByteCount: content.size) {
       (state: inout State) throws(StoreError) in
-      try state.setPart(partNumber, of: upload, content, crc64: crc64, .uploadPart)
+      try state.setPart(partNumber, of: upload, content, crc64, digest, .uploadPart)
     }
   }
 
@@ -50,11 +51,7 @@ extension SimulatedStore {
     )
     let behaviour = behaviour
     return try await perform(call, context: context) { (state: inout State) throws(StoreError) in
-      let object = try state.object(
-        at: source.key,
-        behaviour.obeysCopySourceCondition ? source.conditions : ReadConditions(),
-        .uploadPartCopy
-      )
+      let object = try state.copied(source, behaviour, .uploadPartCopy)
       guard !range.isEmpty, range.upperBound <= object.content.size else {
         throw StoreError(
           .rangeNotSatisfiable,
@@ -75,11 +72,13 @@ extension SimulatedStore {
       }
       let content = object.content.slice(range.lowerBound..<range.upperBound)
       let crc64 = behaviour.keepsChecksums ? content.crc64 : nil
+      let digest = behaviour.tagsAreDigests ? content.digest : nil
       let part = try state.setPart(
         partNumber,
         of: upload,
         content,
-        crc64: crc64,
+        crc64,
+        digest,
         .uploadPartCopy
       )
       state.noteCopied(range.count, call)
@@ -107,7 +106,8 @@ extension SimulatedStore {
       if behaviour.obeysWriteConditions {
         try state.check(condition, upload.key, .completeMultipartUpload)
       }
-      let etag = state.makeTag("-\(parts.count)")
+      let digest = behaviour.tagsAreDigests ? ETag.ofParts(parts) : nil
+      let etag = digest ?? state.makeTag("-\(parts.count)")
       let crc64 = chosen.crc64
       _ = state.store(
         stored.request,
@@ -187,7 +187,8 @@ extension SimulatedStore.State {
     _ partNumber: Int,
     of reference: UploadReference,
     _ content: SimulatedContent,
-    crc64: UInt64?,
+    _ crc64: UInt64?,
+    _ digest: ETag?,
     _ operation: StoreOperation
   ) throws(StoreError) -> UploadedPart {
     var upload = try upload(reference, operation)
@@ -201,7 +202,7 @@ extension SimulatedStore.State {
         message: "part numbers go from 1 to 10,000"
       )
     }
-    let etag = makeTag()
+    let etag = digest ?? makeTag()
     upload.parts[partNumber] = SimulatedStore.Upload.Part(
       content: content,
       etag: etag,

@@ -175,11 +175,7 @@ extension SimulatedStore {
     let now = time.wallTime
     let behaviour = behaviour
     return try await perform(call, context: context) { (state: inout State) throws(StoreError) in
-      let source = try state.object(
-        at: request.source.key,
-        behaviour.obeysCopySourceCondition ? request.source.conditions : ReadConditions(),
-        .copyObject
-      )
+      let source = try state.copied(request.source, behaviour, .copyObject)
       guard source.content.size <= behaviour.copySizeMax else {
         throw StoreError(
           .tooLarge,
@@ -295,6 +291,31 @@ extension SimulatedStore.State {
     case .ifMatch(let etag):
       // Source: Amazon S3 user guide, "Conditional writes": 404 if the object is not there.
       _ = try object(at: key, ReadConditions(ifMatch: etag), operation)
+    }
+  }
+
+  /// The object that a copy reads, in this bucket or in another one of the store.
+  func copied(
+    _ source: CopySource,
+    _ behaviour: SimulatedStore.Behaviour,
+    _ operation: StoreOperation
+  ) throws(StoreError) -> SimulatedStore.Object {
+    let conditions = behaviour.obeysCopySourceCondition ? source.conditions : ReadConditions()
+    guard let bucket = source.bucket else {
+      return try object(at: source.key, conditions, operation)
+    }
+    guard let neighbour = neighbours[bucket] else {
+      throw StoreError(
+        .noSuchBucket,
+        operation,
+        key: source.key,
+        status: 404,
+        code: "NoSuchBucket",
+        message: "there is no such bucket"
+      )
+    }
+    return try neighbour.state.withLock { (state: inout Self) throws(StoreError) in
+      try state.object(at: source.key, conditions, operation)
     }
   }
 

@@ -42,6 +42,8 @@ package final class SimulatedStore: ObjectStore {
     package var removesDirectories = false
     /// True to keep the CRC-64 of each object and of each part.
     package var keepsChecksums = false
+    /// True to give parts, and objects made of them, the tags that most stores do: digests.
+    package var tagsAreDigests = false
 
     /// Creates the behaviour of a good store.
     package init() {}
@@ -83,6 +85,8 @@ package final class SimulatedStore: ObjectStore {
     var lastNumber = 0
     var sortedKeys: [ObjectKey]?
     var hasTriedToRename = false
+    /// Other buckets of the same store, to copy from.
+    var neighbours: [String: SimulatedStore] = [:]
     var hook: (@Sendable (Call, Call.Moment) async -> Void)?
   }
 
@@ -153,6 +157,32 @@ extension SimulatedStore {
       state.set(key, object)
       return object.metadata(key).version
     }
+  }
+
+  /// Puts an object there with all that `request` says of it.
+  @discardableResult
+  package func place(_ request: PutRequest, _ content: SimulatedContent) -> ObjectVersion {
+    let now = time.wallTime
+    let checksum = behaviour.keepsChecksums ? content.crc64 : nil
+    return state.withLock { state in
+      let etag = state.makeTag()
+      return state.store(request, content, etag: etag, crc64: checksum, at: now).version
+    }
+  }
+
+  /// The tags of the object at `key`; nil if there is none.
+  package func tags(at key: ObjectKey) -> [String: String]? {
+    state.withLock { $0.objects[key]?.tags }
+  }
+
+  /// Lets `other` be copied from as the bucket `name`.
+  package func adjoin(_ other: SimulatedStore, as name: String) {
+    state.withLock { $0.neighbours[name] = other }
+  }
+
+  /// The parts of the uploads that are neither complete nor aborted, all together.
+  package var openPartCount: Int {
+    state.withLock { $0.uploads.values.reduce(0) { $0 + $1.parts.count } }
   }
 
   /// Takes an object away.

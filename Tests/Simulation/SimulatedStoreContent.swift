@@ -1,3 +1,4 @@
+package import Core
 internal import Crypto
 
 /// The bytes of a simulated object: real ones, or a rule that makes them, so that an object of any
@@ -91,6 +92,9 @@ package struct SimulatedContent: Sendable {
     }
     return crc.value
   }
+
+  /// The tag that most stores give these bytes in one piece: their MD5.
+  package var digest: ETag? { MD5.digest(of: allBytes).map { ETag($0.hexadecimal) } }
 
   /// All bytes.
   package var allBytes: [UInt8] {

@@ -48,12 +48,13 @@ import Transfer
       target: bench.directory.file("target"),
       partSize: 1 << 20
     )
+    request.limits.sizeMin = 1
     let held = try refusal.provoke(in: bench.directory, &request)
     request.forcesRestart = manner == .restart
     let before = try contents(of: bench.directory)
     let download = FileDownload(request, from: bench.store, in: bench.environment)
     var wasRefused = false
-    do throws(FileDownloadError) {
+    do throws(TransferError) {
       if manner == .abort { try await download.abort() } else { _ = try await download.run() }
     } catch {
       wasRefused = true
@@ -108,7 +109,7 @@ extension FileDownloadRefusalTests.Refusal {
   ) throws -> LockFile? {
     let mine = Array("my own words".utf8)
     switch self {
-    case .partSize: request.partSize = 0
+    case .partSize: request.partSize = -1
     case .targetIsDirectory: try directory.makeDirectory("target")
     case .targetIsLink:
       try directory.write(mine, to: "mine")

@@ -18,13 +18,15 @@ private func areTwoFileSystems(_ left: String, _ right: String) -> Bool {
 
 @Suite struct FileDownloadTests {
   private func request(_ bench: Workbench, partSize: Int = mebibyte) -> FileDownloadRequest {
-    FileDownloadRequest(
+    var request = FileDownloadRequest(
       storeName: bench.store.name,
       key: bench.version.key,
       target: bench.directory.file("target"),
       partSize: partSize,
       parallel: 3
     )
+    request.limits.sizeMin = 1
+    return request
   }
 
   private func download(
@@ -56,7 +58,7 @@ private func areTwoFileSystems(_ left: String, _ right: String) -> Bool {
     #expect(try bench.directory.bytes(of: "target") == bench.content.allBytes)
     #expect(try leftovers(bench) == [])
     let parts = events.withLock { $0 }.compactMap { event -> ByteRange? in
-      guard case .partFinished(let range) = event else { return nil }
+      guard case .partFinished(_, let range) = event else { return nil }
       return range
     }
     #expect(parts.reduce(0) { $0 + $1.count } == size)
@@ -182,7 +184,7 @@ private func areTwoFileSystems(_ left: String, _ right: String) -> Bool {
     let bench = try Workbench(size: 4 * mebibyte)
     let path = bench.directory.file("target.dipper-part")
     let damaged = download(bench, request(bench)) { event in
-      guard case .progressed(byteCount: 4 * mebibyte) = event,
+      guard case .progressed(byteCount: 4 * mebibyte, _) = event,
         let file = try? FileDescriptor.open(path, .readWrite)
       else { return }
       if damage == "cut" { return (try? file.truncate(to: mebibyte + 5)) ?? () }
@@ -375,8 +377,8 @@ private func areTwoFileSystems(_ left: String, _ right: String) -> Bool {
 }
 
 /// Why a download failed; nil if it did not.
-private func outcome(of download: FileDownload) async -> FileDownloadError? {
-  do throws(FileDownloadError) {
+private func outcome(of download: FileDownload) async -> TransferError? {
+  do throws(TransferError) {
     _ = try await download.run()
     return nil
   } catch {
@@ -384,8 +386,8 @@ private func outcome(of download: FileDownload) async -> FileDownloadError? {
   }
 }
 
-private func abortOutcome(of download: FileDownload) async -> FileDownloadError? {
-  do throws(FileDownloadError) {
+private func abortOutcome(of download: FileDownload) async -> TransferError? {
+  do throws(TransferError) {
     try await download.abort()
     return nil
   } catch {

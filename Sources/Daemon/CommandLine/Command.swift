@@ -30,8 +30,6 @@ package struct Command: Sendable {
   package let options: [OptionName]
   /// Command lines to start from, each with what it does.
   package let examples: [(line: String, meaning: String)]
-  /// False if it is in the contract but not in this version.
-  package let isBuilt: Bool
 
   private init(
     _ name: CommandName,
@@ -40,8 +38,7 @@ package struct Command: Sendable {
     _ summary: String,
     details: String = "",
     options: [OptionName] = [],
-    examples: [(line: String, meaning: String)] = [],
-    isBuilt: Bool = true
+    examples: [(line: String, meaning: String)] = []
   ) {
     self.name = name
     self.operands = operands
@@ -50,7 +47,6 @@ package struct Command: Sendable {
     self.details = details
     self.options = options
     self.examples = examples
-    self.isBuilt = isBuilt
   }
 
   private static let storeOptions: [OptionName] = [
@@ -67,22 +63,13 @@ package struct Command: Sendable {
     case .get: get
     case .ls: ls
     case .demo: demo
-    case .put: planned(.put, "FILE|- OBJECT-URL", 2...2, "resumable upload")
-    case .cp: planned(.cp, "OBJECT-URL OBJECT-URL", 2...2, "copy on the server, resumable")
+    case .put: put
+    case .cp: cp
     case .warm: warm
     case .evict: evict
     case .map: map
     case .doctor: doctor
     }
-  }
-
-  private static func planned(
-    _ name: CommandName,
-    _ operands: String,
-    _ operandCount: ClosedRange<Int>,
-    _ summary: String
-  ) -> Command {
-    Command(name, operands, operandCount, summary, isBuilt: false)
   }
 
   private static let mount = Command(
@@ -161,6 +148,56 @@ package struct Command: Sendable {
       ("dipper get s3://data/big.tar /tmp/ --parallel 16", "into a directory"),
       ("dipper get s3://data/list.txt - | sort", "to standard output"),
       ("dipper get s3://data/big.tar --abort", "give a paused download up"),
+    ]
+  )
+
+  private static let put = Command(
+    .put,
+    "FILE|- OBJECT-URL",
+    2...2,
+    "resumable upload",
+    details: """
+      Ctrl-C pauses: finished parts stay at the store, and the same command resumes. The object appears
+      whole, when all of it is there. A URL that ends in a slash, or names a whole bucket, gets the file's
+      name behind it. '-' is standard input, which can't be resumed: what was sent of it is given up.
+      """,
+    options: storeOptions + [
+      .partSize, .parallel, .maxRetries, .limitRate, .ifMatch, .versionID, .metadata, .checkpoint,
+      .noCheckpoint, .forceRestart, .abort, .progress, .noProgress, .json,
+    ] + logOptions,
+    examples: [
+      ("dipper put big.tar s3://data/2024/", "upload, or go on with it"),
+      ("tar c docs | dipper put - s3://data/docs.tar", "from a pipe"),
+      ("dipper put page.html s3://data/ --metadata Content-Type=text/html", "with a media type"),
+      ("dipper put big.tar s3://data/2024/ --abort", "give a paused upload up"),
+    ]
+  )
+
+  private static let cp = Command(
+    .cp,
+    "OBJECT-URL OBJECT-URL",
+    2...2,
+    "copy on the server, resumable",
+    details: """
+      Both objects are in one store; the buckets may differ. No byte passes through this machine. What the
+      store copies at once (5 GiB) is one request, more is copied in parts side by side; so is all that is
+      larger than a part where --part-size, --parallel, --checkpoint or --limit-rate asks for parts. Ctrl-C
+      pauses: copied parts stay at the store, and the same command resumes. A second URL that ends in a
+      slash, or names a whole bucket, gets the source's name behind it.
+      """,
+    options: storeOptions + [
+      .partSize, .parallel, .maxRetries, .limitRate, .ifMatch, .versionID, .metadata,
+      .metadataDirective, .checkpoint, .noCheckpoint, .forceRestart, .abort, .progress,
+      .noProgress, .json,
+    ] + logOptions,
+    examples: [
+      ("dipper cp s3://data/big.tar s3://backup/", "into another bucket"),
+      ("dipper cp s3://data/huge s3://data/copy --part-size 64M", "in parts of 64 MiB"),
+      (
+        "dipper cp s3://data/a s3://data/b --metadata-directive replace --metadata team=blue",
+        "with other metadata"
+      ),
+      ("dipper cp s3://data/huge s3://data/copy --abort", "give a paused copy up"),
     ]
   )
 

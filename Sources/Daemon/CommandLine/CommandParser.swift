@@ -166,7 +166,7 @@ package struct CommandParser {
       let what = text.map { "not '\($0.utf8.printable)'" } ?? "but has none"
       throw UsageError("\(spelled) needs \(option.value.expectation), \(what)")
     }
-    options[option.name] = value
+    options[option.name] = options[option.name]?.followed(by: value) ?? value
   }
 
   private static func find(
@@ -196,8 +196,7 @@ package struct CommandParser {
   private static func accepts(_ name: OptionName, _ command: CommandName?) -> Bool {
     if name == .help || name == .version { return true }
     guard let command else { return false }
-    let specification = Command.named(command)
-    return !specification.isBuilt || specification.options.contains(name)
+    return Command.named(command).options.contains(name)
   }
 
   private static func `where`(_ command: CommandName?) -> String {

@@ -15,12 +15,9 @@ package enum HelpText {
       "",
       "Commands:",
     ]
-    let built = CommandName.allCases.map(Command.named).filter(\.isBuilt)
-    let planned = CommandName.allCases.map(Command.named).filter { !$0.isBuilt }
-    lines += rows(built.map { ("\($0.name) \($0.operands)", $0.summary) })
-    lines += [
-      "", "Not in this version yet: " + planned.map { "\($0.name)" }.joined(separator: ", ") + ".",
-    ]
+    lines += rows(
+      CommandName.allCases.map(Command.named).map { ("\($0.name) \($0.operands)", $0.summary) }
+    )
     lines += [
       "",
       "Buckets:",
@@ -36,10 +33,6 @@ package enum HelpText {
   private static func page(_ command: Command) -> String {
     let optionWord = command.options.isEmpty ? "" : " [OPTION]..."
     var lines = ["Usage: dipper \(command.name)\(optionWord) \(command.operands)", ""]
-    guard command.isBuilt else {
-      lines.append("To \(command.summary). This command isn't built yet.")
-      return lines.joined(separator: "\n") + "\n"
-    }
     lines += wrap(command.summary.capitalizedFirst + ".", width: width)
     if !command.details.isEmpty { lines += [""] + wrap(command.details, width: width) }
     for group in Option.Group.allCases {

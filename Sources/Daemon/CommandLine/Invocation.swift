@@ -4,7 +4,7 @@ package struct Invocation: Hashable, Sendable {
   package var command: CommandName
   /// The operands, as bytes: a key need not be UTF-8.
   package var operands: [Operand]
-  /// The options that were given, the last value of each.
+  /// The options that were given, the last value of each, or all of one that may come again.
   package var options: [OptionName: OptionValue]
   /// The kernel's flags of a mount that `-o` asked for.
   package var mountFlags: MountFlags
@@ -55,6 +55,11 @@ package struct Invocation: Hashable, Sendable {
   /// The option's time, if it was given.
   package func duration(_ name: OptionName) -> Duration? {
     if case .duration(let duration) = options[name] { duration } else { nil }
+  }
+
+  /// The option's names and values; none if it was not given.
+  package func pairs(_ name: OptionName) -> [String: String] {
+    if case .pairs(let pairs) = options[name] { pairs } else { [:] }
   }
 }
 

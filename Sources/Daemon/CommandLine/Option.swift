@@ -61,6 +61,32 @@ package struct Option: Sendable {
         default: "as many as --deadline leaves time for"
       )
     }
+    if name == .checkpoint, command == .put || command == .cp {
+      return Option(
+        .checkpoint,
+        .text("PATH"),
+        in: .resuming,
+        "where to keep it: a file, or a directory for a generated name",
+        default: "$XDG_STATE_HOME/dipper or ~/.local/state/dipper"
+      )
+    }
+    if name == .ifMatch, command == .put {
+      return Option(
+        .ifMatch,
+        .text("ETAG"),
+        in: .transfer,
+        "replace this version of the object, and nothing else"
+      )
+    }
+    if name == .limitRate, command == .cp {
+      return Option(
+        .limitRate,
+        .rate,
+        in: .transfer,
+        "bytes that the store may copy per second; copies in parts",
+        default: "no limit"
+      )
+    }
     return table[name] ?? Option(name, in: .output, "")
   }
 
@@ -208,6 +234,19 @@ package struct Option: Sendable {
     Option(.limitRate, .rate, in: .transfer, "bytes per second, such as 50M", default: "no limit"),
     Option(.ifMatch, .text("ETAG"), in: .transfer, "only this version of the object"),
     Option(.versionID, .text("ID"), in: .transfer, "a version of a bucket that keeps versions"),
+    Option(
+      .metadata,
+      .pair,
+      in: .transfer,
+      "user metadata, or a header such as Content-Type=text/plain; may be given more than once"
+    ),
+    Option(
+      .metadataDirective,
+      .choice(["copy", "replace"]),
+      in: .transfer,
+      "headers, metadata and tags of the source, or those of --metadata and nothing else",
+      default: "copy"
+    ),
   ]
 
   private static let resumeOptions = [

@@ -21,6 +21,9 @@ package enum OptionName: String, Hashable, Sendable, CaseIterable {
   // Which version.
   case ifMatch = "if-match"
   case versionID = "version-id"
+  // What goes along with the bytes.
+  case metadata
+  case metadataDirective = "metadata-directive"
   // The mount.
   case foreground
   case readOnly = "read-only"

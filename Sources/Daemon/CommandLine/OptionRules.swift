@@ -5,8 +5,6 @@ enum OptionRules {
   /// Checks an invocation that is right word by word.
   static func check(_ invocation: Invocation) throws(UsageError) {
     try checkOperands(invocation)
-    let command = Command.named(invocation.command)
-    guard command.isBuilt else { return }
     for (first, second) in impossiblePairs where invocation.has(first) && invocation.has(second) {
       throw UsageError(
         "\(first.spelling) and \(second.spelling) exclude each other; give one of them"
@@ -14,7 +12,12 @@ enum OptionRules {
     }
     try checkSizes(invocation)
     if let endpoint = invocation.text(.endpoint) { try checkScheme(endpoint) }
-    if invocation.command == .get { try checkStandardOutput(invocation) }
+    switch invocation.command {
+    case .get: try checkStandardOutput(invocation)
+    case .put: try checkUpload(invocation)
+    case .cp: try checkCopy(invocation)
+    case .mount, .unmount, .status, .ls, .warm, .evict, .map, .doctor, .demo: break
+    }
   }
 
   private static let impossiblePairs: [(OptionName, OptionName)] = [
@@ -100,5 +103,35 @@ enum OptionRules {
         "\(name.spelling) can't be had with '-' (standard output); give a file instead"
       )
     }
+  }
+
+  private static func checkUpload(_ invocation: Invocation) throws(UsageError) {
+    if invocation.has(.versionID) {
+      throw UsageError(
+        "--version-id names a version to read, and 'put' makes a new one; leave it out"
+      )
+    }
+    guard invocation.operands.first?.bytes == Array("-".utf8) else { return }
+    let senseless: [OptionName] = [.checkpoint, .forceRestart, .abort]
+    if let name = senseless.first(where: { invocation.has($0) }) {
+      throw UsageError(
+        "\(name.spelling) can't be had with '-' (standard input), which can't be read again; give a file "
+          + "instead"
+      )
+    }
+    if let size = invocation.number(.partSize), size > StreamPlan.partSizeMax {
+      throw UsageError(
+        "--part-size must be at most 256M with '-' (standard input), whose parts are held in memory"
+      )
+    }
+  }
+
+  private static func checkCopy(_ invocation: Invocation) throws(UsageError) {
+    guard invocation.has(.metadata), invocation.text(.metadataDirective) != "replace" else {
+      return
+    }
+    throw UsageError(
+      "--metadata needs --metadata-directive replace, which leaves out what the source has"
+    )
   }
 }

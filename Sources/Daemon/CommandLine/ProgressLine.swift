@@ -4,15 +4,15 @@ package import Core
 package struct ProgressLine: Sendable {
   /// What is shown before the figures.
   package var name: String
-  /// How many bytes there are; a walk may find more.
-  package var total: Int
+  /// How many bytes there are; a walk may find more, and of a stream nobody knows (nil).
+  package var total: Int?
   // The recent past, to tell the rate by: (when, bytes done).
   private var samples: [(time: Instant, done: Int)] = []
   // Long enough to be calm, short enough to follow a change.
   private static let window = Duration.seconds(8)
 
   /// Creates the line of a transfer of `total` bytes.
-  package init(name: String, total: Int) {
+  package init(name: String, total: Int?) {
     self.name = name
     self.total = total
   }
@@ -34,6 +34,7 @@ package struct ProgressLine: Sendable {
   /// The line, at most `width` columns wide.
   package func text(width: Int) -> String {
     let done = samples.last?.done ?? 0
+    guard let total else { return openEndedText(done, width: width) }
     let share = total == 0 ? 1 : Double(done) / Double(total)
     var facts = "\(ByteSize.describe(done)) of \(ByteSize.describe(total))"
     if let rate {
@@ -48,7 +49,18 @@ package struct ProgressLine: Sendable {
       ? ""
       : "[" + String(repeating: "#", count: filled)
         + String(repeating: ".", count: barWidth - filled) + "]  "
-    let rest = "\(percent)  \(bar)\(facts)"
+    return named("\(percent)  \(bar)\(facts)", width: width)
+  }
+
+  private func openEndedText(_ done: Int, width: Int) -> String {
+    named(
+      ByteSize.describe(done) + (rate.map { "  \(ByteSize.describe($0))/s" } ?? ""),
+      width: width
+    )
+  }
+
+  /// The name, as much as there is room for, and the figures behind it.
+  private func named(_ rest: String, width: Int) -> String {
     let room = max(0, width - rest.count - 3)
     let shown = name.count <= room ? name : "..." + name.suffix(max(0, room - 3))
     return String((shown + "  " + rest).prefix(width))

@@ -20,6 +20,8 @@ package enum ValueKind: Hashable, Sendable {
   case mode(example: String)
   /// One of these words.
   case choice([String])
+  /// A name and a value with `=` between them; may be given more than once.
+  case pair
 
   /// The word that stands for the value in the help; nil for a flag.
   package var placeholder: String? {
@@ -33,6 +35,7 @@ package enum ValueKind: Hashable, Sendable {
     case .count: "N"
     case .identifier: "ID"
     case .mode: "MODE"
+    case .pair: "KEY=VALUE"
     case .choice(let words):
       // As long as it doesn't push the column away; the summary has the words otherwise.
       words.count == 2 ? words.joined(separator: "|") : "WORD"
@@ -52,6 +55,7 @@ package enum ValueKind: Hashable, Sendable {
     case .count: "a whole number"
     case .identifier: "a numeric user or group id, 0 to 4294967294"
     case .mode(let example): "an octal mode, such as \(example)"
+    case .pair: "a name and a value, such as project=blue"
     case .choice(let words): "one of \(words.joined(separator: ", "))"
     }
   }
@@ -67,6 +71,14 @@ package enum OptionValue: Hashable, Sendable {
   case number(Int)
   /// A time.
   case duration(Duration)
+  /// Names and values, those of every time that it was given.
+  case pairs([String: String])
+
+  /// The value of an option that was given again after this one: the later counts, of pairs both do.
+  func followed(by later: OptionValue) -> OptionValue {
+    guard case .pairs(let earlier) = self, case .pairs(let more) = later else { return later }
+    return .pairs(earlier.merging(more) { $1 })
+  }
 }
 
 extension ValueKind {
@@ -83,7 +95,17 @@ extension ValueKind {
     case .identifier: UInt32(text).flatMap { $0 < .max ? .number(Int($0)) : nil }
     case .mode: Self.parseMode(text).map { .number($0) }
     case .choice(let words): words.contains(text) ? .text(text) : nil
+    case .pair: Self.parsePair(text)
     }
+  }
+
+  /// The name becomes a part of a header's name, which letters, digits, `-`, `_` and `.` always can.
+  private static func parsePair(_ text: String) -> OptionValue? {
+    let (name, value) = text.splitOnce("=")
+    guard let value, !name.isEmpty,
+      name.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) })
+    else { return nil }
+    return .pairs([name: value])
   }
 
   /// Something with a host; what else is wrong with it the store's client says.

@@ -38,10 +38,4 @@ struct HelpTextTests {
       #expect(parsed.command == name)
     }
   }
-
-  @Test
-  func plannedCommandsSaySo() {
-    #expect(HelpText.text(for: .put).contains("isn't built yet"))
-    #expect(HelpText.text(for: nil).contains("Not in this version yet: put, cp"))
-  }
 }

@@ -3,8 +3,7 @@ internal import Crypto
 
 /// The text beside a part file that says which of its ranges are good (docs/checkpoint-format.md).
 ///
-/// A first line with the format's version, a line per field of what the bytes belong to, the line
-/// `ranges`, then a line per finished range. Only the last part grows, one write per line, so
+/// The head, which says what the bytes belong to, then a line per finished range. Only the last part grows, one write per line, so
 /// a crash can tear the last line and nothing else; a torn line is ignored.
 package struct Checkpoint: Hashable, Sendable {
   /// A finished range.
@@ -30,14 +29,12 @@ package struct Checkpoint: Hashable, Sendable {
     case unknownVersion(String)
     /// Not a checkpoint, or one whose head is damaged.
     case damaged(String)
+    /// The checkpoint of another kind of task, such as `copy`.
+    case otherKind(String)
   }
 
   /// The format's version; the first line is `dipper checkpoint 1`.
   package static let formatVersion = 1
-  /// Returns true if a text says of itself that it is a checkpoint.
-  static func isCheckpoint(_ text: [UInt8]) -> Bool { text.starts(with: firstWords.utf8) }
-
-  private static let firstWords = "dipper checkpoint "
 
   /// What the bytes belong to.
   package var identity: CheckpointIdentity
@@ -59,13 +56,8 @@ package struct Checkpoint: Hashable, Sendable {
   /// data file, are dropped; of two that overlap the later one counts.
   package init(parsing text: [UInt8], dataSize: Int) throws(ParseError) {
     var lines = Lines(text)
-    guard let first = lines.next() else { throw .damaged("it is empty or has no whole line") }
-    guard first.starts(with: Self.firstWords.utf8) else {
-      throw .damaged("its first line is not \"\(Self.firstWords)N\"")
-    }
-    let version = first.dropFirst(Self.firstWords.utf8.count).printable
-    guard version == "\(Self.formatVersion)" else { throw .unknownVersion(version) }
     identity = try CheckpointIdentity(readingFrom: &lines)
+    guard identity.upload == nil else { throw .otherKind(identity.kind) }
     while let line = lines.next() {
       lineCount += 1
       guard let unit = Unit(parsing: line), unit.range.upperBound <= identity.version.size,
@@ -74,6 +66,16 @@ package struct Checkpoint: Hashable, Sendable {
       insert(unit)
     }
     isTorn = lines.hasRest
+  }
+
+  /// What kind of task, other than a download, the text is a checkpoint of; nil if it is none.
+  static func otherKind(_ text: [UInt8]) -> String? {
+    do throws(ParseError) {
+      _ = try Checkpoint(parsing: text, dataSize: 0)
+    } catch {
+      if case .otherKind(let kind) = error { return kind }
+    }
+    return nil
   }
 
   /// The bytes that the units cover.
@@ -141,7 +143,7 @@ package struct Checkpoint: Hashable, Sendable {
 
   /// The whole text.
   package var text: String {
-    var text = "\(Self.firstWords)\(Self.formatVersion)\n" + identity.text
+    var text = identity.text
     for unit in units { text += unit.line }
     return text
   }
@@ -163,9 +165,7 @@ extension [Checkpoint.Unit] {
 extension Checkpoint.Unit {
   /// The unit's line, such as `0 8388608 995dc9bbdf1939fa 1796027400`, with its end.
   package var line: String {
-    let digits = String(crc, radix: 16)
-    let padded = String(repeating: "0", count: 16 - digits.utf8.count) + digits
-    return "\(range.lowerBound) \(range.count) \(padded) \(time.seconds)\n"
+    "\(range.lowerBound) \(range.count) \(crc.sixteenDigits) \(time.seconds)\n"
   }
 
   /// Reads a line without its end; nil if it is not one.
@@ -179,6 +179,14 @@ extension Checkpoint.Unit {
     let (end, overflow) = offset.addingReportingOverflow(count)
     guard !overflow else { return nil }
     self.init(range: ByteRange(offset, end), crc: crc, time: Timestamp(seconds: seconds))
+  }
+}
+
+extension UInt64 {
+  /// The value in hexadecimal, with leading zeros.
+  var sixteenDigits: String {
+    let digits = String(self, radix: 16)
+    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
   }
 }
 
