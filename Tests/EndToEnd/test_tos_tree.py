@@ -1,9 +1,11 @@
 """Hierarchical buckets of the TOS gateway, driven by the vendor's own SDK."""
 
+import itertools
+import threading
 from datetime import datetime, timezone
 
 import pytest
-from tos.models2 import ObjectTobeDeleted
+from tos.models2 import GenericInput, ObjectTobeDeleted
 
 from tos_bucket import refused
 from tos_gateway import crc64
@@ -103,6 +105,41 @@ def test_files_and_directories_are_renamed(tos_tree):
     assert prefixes(tos_tree, "x/y/b/") == (["x/y/b/d/"], [])
     client.rename_object(name, "x", "z")
     assert prefixes(tos_tree) == (["a/", "z/"], []) and tos_tree.get("z/y/b/d/e") == b"e"
+
+
+def test_a_renamed_thing_has_a_new_time_and_what_is_below_it_its_own(tos_tree):
+    client, name = tos_tree.tos, tos_tree.name
+    moment = datetime(2001, 2, 3, 4, 5, 6, tzinfo=timezone.utc)
+    for key in ("a/f", "g", "h"):
+        tos_tree.put(key, b"x")
+        client.set_object_time(name, key, moment)
+    client.rename_object(name, "a", "b")
+    client.rename_object(name, "g", "g2")
+    client.rename_object(name, "h", "h2", generic_input=GenericInput(request_headers={"x-not-update-timestamp": "true"}))
+    assert [tos_tree.head(key).last_modified > moment for key in ("b/f", "g2", "h2")] == [False, True, False]
+
+
+def test_a_directory_is_seen_to_move_at_once(tos_tree):
+    files = ["f%d" % n for n in range(4)]
+    for file in files:
+        tos_tree.put("a/" + file, b"x")
+    ended = threading.Event()
+
+    def rename():
+        for source, target in itertools.cycle([("a", "b"), ("b", "a")]):
+            if ended.is_set():
+                return
+            tos_tree.tos.rename_object(tos_tree.name, source, target)
+
+    renamer = threading.Thread(target=rename)
+    renamer.start()
+    try:
+        for _ in range(20):
+            keys = [key for key in tos_tree.keys() if not key.endswith("/")]
+            assert keys in (["a/" + file for file in files], ["b/" + file for file in files])
+    finally:
+        ended.set()
+        renamer.join()
 
 
 def test_what_can_not_be_renamed_stays_where_it_is(tos_tree):

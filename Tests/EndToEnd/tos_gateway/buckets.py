@@ -81,6 +81,12 @@ class Buckets:
         with self._lock:
             return self._known.setdefault(name, Bucket(name))
 
+    def type_of(self, name: str) -> str:
+        """The type of a bucket that the server behind has."""
+        with self._lock:
+            known = self._known.get(name)
+        return FLAT if known is None else known.type
+
     def create(self, name: str) -> Bucket:
         # Source: TOS, naming of buckets.
         if not re.fullmatch(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]", name):

@@ -112,16 +112,9 @@ def list_objects_type2(service: Service, request: Request) -> Response:
     _check(bucket, request)
     wanted = request.number("max-keys", KEYS_MAX, 1, KEYS_MAX)
     token = request.query.get("continuation-token")
-    behind, is_empty_page_done = _read_token(token) if token else (None, False)
-    next_token: str | None
-    if bucket.empty_pages and not is_empty_page_done:
-        page, next_token = Page([], [], None), _token(behind, True)
-    else:
-        page = service.backend.page(
-            bucket.name, request.query.get("prefix", ""), request.query.get("delimiter", ""),
-            min(wanted, bucket.page_size), behind, request.query.get("start-after"))
-        next_token = _token(page.next_token, False) if page.next_token else None
-    answer = _entries(service, bucket, request, page)
+    with service.steady(bucket):
+        page, next_token = _page(service, bucket, request, wanted, token)
+        answer = _entries(service, bucket, request, page)
     answer |= {"MaxKeys": wanted, "IsTruncated": next_token is not None,
                "KeyCount": len(answer.get("Contents", [])) + len(answer.get("CommonPrefixes", []))}
     if next_token is not None:
@@ -133,16 +126,29 @@ def list_objects_type2(service: Service, request: Request) -> Response:
     return Response.of_json(answer)
 
 
+def _page(service: Service, bucket: Bucket, request: Request, wanted: int,
+          token: str | None) -> tuple[Page, str | None]:
+    """A page, perhaps an empty one, and the token of the next."""
+    behind, is_empty_page_done = _read_token(token) if token else (None, False)
+    if bucket.empty_pages and not is_empty_page_done:
+        return Page([], [], None), _token(behind, True)
+    page = service.backend.page(
+        bucket.name, request.query.get("prefix", ""), request.query.get("delimiter", ""),
+        min(wanted, bucket.page_size), behind, request.query.get("start-after"))
+    return page, _token(page.next_token, False) if page.next_token else None
+
+
 def list_objects(service: Service, request: Request) -> Response:
     """The first version, whose pages go on behind a key."""
     bucket = service.buckets.get(request.bucket)
     _check(bucket, request)
     wanted = request.number("max-keys", KEYS_MAX, 1, KEYS_MAX)
     marker, delimiter = request.query.get("marker", ""), request.query.get("delimiter", "")
-    page = service.backend.page(bucket.name, request.query.get("prefix", ""), delimiter,
-                                min(wanted, bucket.page_size), None, marker)
     encode = _encoder(request)
-    answer = _entries(service, bucket, request, page)
+    with service.steady(bucket):
+        page = service.backend.page(bucket.name, request.query.get("prefix", ""), delimiter,
+                                    min(wanted, bucket.page_size), None, marker)
+        answer = _entries(service, bucket, request, page)
     answer |= {"Marker": encode(marker), "MaxKeys": wanted, "IsTruncated": page.next_token is not None}
     if page.next_token is not None:
         answer["NextMarker"] = encode(max([one.key for one in page.found] + page.prefixes, key=str.encode))
@@ -154,7 +160,7 @@ def list_buckets(service: Service, request: Request) -> Response:
     for name, created in service.backend.buckets():
         buckets.append({
             "Name": name, "Location": service.region, "CreationDate": list_date(created),
-            **endpoints(service), "ProjectName": "default", "BucketType": service.buckets.get(name).type})
+            **endpoints(service), "ProjectName": "default", "BucketType": service.buckets.type_of(name)})
     return Response.of_json({"Buckets": buckets, "Owner": OWNER})
 
 

@@ -8,7 +8,6 @@ from . import conditions, hierarchy
 from .backend import Source
 from .buckets import Bucket
 from .errors import TosError
-from .objects import Record, now
 from .service import Service
 from .wire import Request, Response, check_key
 
@@ -68,7 +67,10 @@ def _rename_in_tree(service: Service, bucket: Bucket, request: Request, to: str,
 
 def move(service: Service, bucket: Bucket, key: str, to: str, *, is_directory: bool,
          keeps_time: bool = False) -> None:
-    """Moves a file, or a directory with all that is below it; the caller keeps others out."""
+    """Moves a file, or a directory with all that is below it; the caller keeps others out.
+
+    What is moved gets a new time, unless the request says otherwise; what is below it keeps its own.
+    """
     if not is_directory:
         _move_one(service, bucket, key, to, keeps_time)
         return
@@ -82,8 +84,7 @@ def move(service: Service, bucket: Bucket, key: str, to: str, *, is_directory: b
 
 def _move_one(service: Service, bucket: Bucket, key: str, to: str, keeps_time: bool) -> None:
     record = service.objects.get(bucket.name, key)
-    time = record.last_modified if keeps_time else now()
-    moved: Record = dataclasses.replace(record, time_set=time if keeps_time else None)
+    moved = dataclasses.replace(record, time_set=record.last_modified if keeps_time else None)
     if key.endswith("/"):
         # SeaweedFS doesn't copy what stands for a directory. It goes when all that was in it has gone.
         service.backend.write(bucket.name, to, b"", record.headers, record.meta)

@@ -108,7 +108,8 @@ def _restoration(record: Record) -> dict[str, str]:
 
 def head_object(service: Service, request: Request) -> Response:
     bucket = service.buckets.get(request.bucket)
-    seen = see(service, bucket, request.key, version_of(bucket, request.query.get("versionId")))
+    with service.steady(bucket):
+        seen = see(service, bucket, request.key, version_of(bucket, request.query.get("versionId")))
     conditions.check_read(request.headers, seen.target)
     # A link has a length of its own: that of the name it leads to.
     length = seen.record.size if seen.record.target is None else len(seen.record.target[1].encode())
@@ -119,7 +120,8 @@ def get_object(service: Service, request: Request) -> Response:
     bucket = service.buckets.get(request.bucket)
     for attempt in itertools.count(1):
         try:
-            return _read(service, bucket, request)
+            with service.steady(bucket):
+                return _read(service, bucket, request)
         except Changed as failure:
             if attempt == CHANGES_MAX:
                 raise TosError("ServiceUnavailable", "the object changes all the time") from failure

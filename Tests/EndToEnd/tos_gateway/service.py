@@ -63,3 +63,9 @@ class Service:
         """Lets nobody else change these keys; in a hierarchical bucket, anything, as directories are shared."""
         with self._locks.hold({(bucket.name, "" if bucket.is_hierarchical else key) for bucket, key in places}):
             yield
+
+    @contextlib.contextmanager
+    def steady(self, bucket: Bucket) -> Iterator[None]:
+        """Lets no directory move while something is looked up, so that one is seen to move at once."""
+        with self._locks.hold({(bucket.name, "")} if bucket.is_hierarchical else set()):
+            yield
