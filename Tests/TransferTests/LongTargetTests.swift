@@ -19,9 +19,9 @@ import Transfer
     _ bench: Workbench,
     _ request: FileDownloadRequest
   ) async
-    -> FileDownloadError?
+    -> TransferError?
   {
-    do throws(FileDownloadError) {
+    do throws(TransferError) {
       _ = try await FileDownload(request, from: bench.store, in: bench.environment).run()
       return nil
     } catch {

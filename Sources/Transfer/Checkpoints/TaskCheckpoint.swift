@@ -52,7 +52,10 @@ struct TaskCheckpoint: Sendable {
           "the checkpoint's directory \(directory) doesn't exist; make it first"
         )
       }
-      return try LockFile.acquire(path + ".lock", holder: holder)
+      return try LockFile.acquire(
+        CompanionPath.path(path, ".lock", longestSuffix: ".lock"),
+        holder: holder
+      )
     } catch {
       throw TransferError(error, path: path)
     }
