@@ -7,12 +7,15 @@ import Transfer
 /// Targets whose names leave no room for what is put behind them.
 @Suite struct LongTargetTests {
   private func request(_ bench: Workbench, _ name: String) -> FileDownloadRequest {
-    FileDownloadRequest(
+    var request = FileDownloadRequest(
       storeName: bench.store.name,
       key: bench.version.key,
       target: bench.directory.file(name),
-      partSize: 1 << 20
+      partSize: 1 << 20,
+      parallel: 1
     )
+    request.limits.sizeMin = 1
+    return request
   }
 
   private func failure(
@@ -55,13 +58,7 @@ import Transfer
     let bench = try Workbench(size: 3 << 20)
     let names = ["y", "z"].map { String(repeating: "a", count: 254) + $0 }
     for name in names {
-      bench.faults.add(
-        Fault(
-          .fail(.accessDenied),
-          operation: .getObject,
-          callNumber: 2 + bench.store.calls.of(.getObject).count
-        )
-      )
+      bench.faults.add(Fault(.fail(.accessDenied), operation: .getObject, callNumber: 2))
       #expect(await failure(bench, request(bench, name)) != nil)
     }
     #expect(bench.directory.names().count == 4)
