@@ -3,6 +3,7 @@ fail: no wrong byte, no hang, the errno named, and then it goes on."""
 
 import contextlib
 import errno
+import json
 import os
 import random
 import time
@@ -47,6 +48,27 @@ FAULTS = {
     "403": ({"status": 403, "body": DENIED}, (errno.EACCES,)),
     "404": ({"status": 404}, (errno.ENOENT, errno.ESTALE, errno.EIO)),
     "redirect": ({"status": 302, "headers": {"location": "http://portal.invalid/login"}}, (errno.EIO,)),
+}
+
+
+def refusal(code, ec=None):
+    """An error as TOS explains it."""
+    return json.dumps({"Code": code, "Message": "scripted", "RequestId": "R", **({"EC": ec} if ec else {})})
+
+
+# What TOS answers in its own way; the transport's faults are the same above.
+TOS_FAULTS = {
+    "429 with a wait": (
+        {"status": 429, "body": refusal("ExceedBucketQPSLimit"), "headers": {"retry-after": "1"}}, ()),
+    "503": ({"status": 503, "body": refusal("SlowDown")}, ()),
+    "500": ({"status": 500, "body": refusal("InternalError")}, ()),
+    "an error inside a success": ({"method": "GET", "status": 200, "body": refusal("InternalError")}, ()),
+    "a lost answer": ({"lose_answer": True}, ()),
+    "a body that was read badly": ({"status": 400, "body": refusal("InvalidArgument", "0005-00000044")}, ()),
+    "a lock": ({"method": "GET", "status": 409, "body": refusal("X", "0026-00000022")}, ()),
+    "garbage": ({"method": "GET", "status": 200, "body": '{"IsTruncated":false,"Contents":[{"Key":"x'}, ()),
+    "403": ({"status": 403, "body": refusal("AccessDenied", "0003-00000001")}, (errno.EACCES,)),
+    "404": ({"status": 404, "body": refusal("NoSuchKey", "0017-00000003")}, (errno.ENOENT, errno.ESTALE, errno.EIO)),
 }
 DATA = random.Random(8).randbytes(700_001)
 NAMES = ["big", "small"]
@@ -107,9 +129,25 @@ def workers():
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_the_nth_request_fails(full, tmp_path, workers, fault):
-    rule, errnos = FAULTS[fault]
+    strike_each(full, tmp_path, workers, *FAULTS[fault])
+
+
+@pytest.mark.parametrize("kind", ["fns", "hns"])
+@pytest.mark.parametrize("fault", TOS_FAULTS)
+def test_the_nth_request_to_tos_fails(make_tos_bucket, tmp_path, workers, fault, kind):
+    bucket = make_tos_bucket("moto", type=kind)
+    bucket.put("d/big", DATA)
+    bucket.put("d/small", b"small")
+    strike_each(bucket, tmp_path, workers, *TOS_FAULTS[fault])
+
+
+def strike_each(full, tmp_path, workers, rule, errnos):
+    """Lets each of the requests fail in turn."""
     count = endure(full, tmp_path / "quiet", None, (), 0)
     assert 4 <= count <= 12, "the scenario has changed: %d requests" % count
+    if rule.get("method") == "GET":
+        # The first request asks for the bucket, by HEAD, whose answer has no body to be wrong in.
+        count -= 1
     attempts = [workers.submit(endure, full, tmp_path / str(n), rule, errnos, n) for n in range(count)]
     for n, attempt in enumerate(attempts):
         try:

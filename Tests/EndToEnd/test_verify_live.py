@@ -44,9 +44,9 @@ def test_every_probe_is_asked_and_nothing_is_left(make_tos_bucket, server, kind)
     verdicts = {probe["probe"]: (probe["verdict"], probe["observed"]) for probe in report["probes"]}
     # What only the service itself, or a machine in its cloud, can answer.
     elsewhere = {"bucket-in-the-path", "other-endpoint", "instance-metadata"}
-    if kind == "hns":
-        # There is nothing to append to or to archive.
-        elsewhere |= {"copying-appendable", "restoring-twice"}
+    # There is nothing to append to, to archive, or to link in a tree; only a tree has directories.
+    elsewhere |= ({"copying-appendable", "restoring-twice", "links"} if kind == "hns"
+                  else {"an-empty-directory", "deleting-a-tree", "renaming-a-directory"})
     asked = {name: told for name, told in verdicts.items() if name not in elsewhere}
     assert {told[0] for told in asked.values()} == {"as expected"}, asked
     assert {verdicts[name][0] for name in elsewhere} <= {"not tried", "differs"}

@@ -357,6 +357,20 @@ import Testing
     #expect(flatBench.methods == ["HEAD"])
   }
 
+  @Test func aBucketThatDoesNotRemoveDirectoriesAsOneIsFoundOut() async throws {
+    let bench = try bench([tree, Self.error(409, "CannotDelete", detail: "0026-00000013")])
+    try await bench.store.probe(context: bench.context())
+    #expect(bench.store.capabilities.hasRecursiveDelete)
+    for _ in 0..<2 {
+      let error = await Bench.failure { () throws(StoreError) in
+        try await bench.store.deleteDirectory(ObjectKey("d"), context: bench.context())
+      }
+      #expect(error?.kind == .unsupported)
+      #expect(!bench.store.capabilities.hasRecursiveDelete)
+    }
+    #expect(bench.methods == ["HEAD", "DELETE"])
+  }
+
   @Test func aConditionOfADeleteIsLookedAtFirst() async throws {
     func delete(_ answers: [ScriptedAnswer]) async throws -> (Bench, StoreError?) {
       let bench = try bench(answers)

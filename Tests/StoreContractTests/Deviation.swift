@@ -12,16 +12,30 @@ enum Deviation: Hashable, Sendable {
   case ignoresCopyTargetCondition
   case failsAfterAbort
   case racesConditions
-  case hasLinks
+  case listsDirectories
+  case endsPageBehindMarker
+  case makesDirectoriesSlowly
 
   // Not the servers' doing, but the same for both.
   private static let actsLate = "a request may be on its way when the deadline is looked at"
 
-  // A gateway is as wrong as the server behind it, where it doesn't know better.
+  // The gateways, where they are not as wrong as the server behind them.
+  private static let flat: [Deviation: String] = [.mayActAfterDeadline: actsLate]
   private static let tree: [Deviation: String] = [
     .refusesKeyBesideItsPrefix: "a name is either a file's or a directory's",
     .keepsDirectories: "a directory is there until it is removed",
+    .listsDirectories: "a listing without a delimiter has directories as objects",
+    .makesDirectoriesSlowly: "one lock for all names, and a request for each directory of a key",
     .mayActAfterDeadline: actsLate,
+  ]
+  private static let newlines = [
+    Deviation.losesNewlines: "404 on a key with a newline (moto 5.2 behind it)"
+  ]
+  private static let backslashes = [
+    Deviation.losesBackslashes: "a key with a backslash is not listed (SeaweedFS 4.48 behind it)",
+    .keepsDirectories: "a directory lingers after its last key (SeaweedFS 4.48 behind it)",
+    .endsPageBehindMarker:
+      "a page of one entry, the prefix's own marker, says that it is the last (SeaweedFS 4.48 behind it)",
   ]
 
   /// What is known of each store by name, with what it does instead, as observed.
@@ -47,15 +61,10 @@ enum Deviation: Hashable, Sendable {
       .mayActAfterDeadline: actsLate,
       .losesBackslashes: "a key with a backslash is not listed (SeaweedFS 4.48)",
     ],
-    "tos-moto": [
-      .mayActAfterDeadline: actsLate,
-      .hasLinks: "flat buckets of TOS have symbolic links",
-    ],
-    "tos-moto-tree": tree,
-    "tos-seaweedfs": [
-      .mayActAfterDeadline: actsLate,
-      .hasLinks: "flat buckets of TOS have symbolic links",
-    ],
-    "tos-seaweedfs-tree": tree,
+    "tos-moto": flat.merging(newlines) { $1 },
+    "tos-moto-tree": tree.merging(newlines) { $1 },
+    "tos-seaweedfs": flat.merging(backslashes) { $1 }
+      .merging([.listsInTreeOrder: "lists a/b before a-b (SeaweedFS 4.48 behind it)"]) { $1 },
+    "tos-seaweedfs-tree": tree.merging(backslashes) { $1 },
   ]
 }

@@ -128,7 +128,7 @@ extension ObjectStoreContract {
       let kind = await setting.failure {
         try await setting.store.putLink(setting.key("link"), to: target, context: setting.context)
       }
-      guard setting.has(.hasLinks) else {
+      guard setting.store.capabilities.hasLinks else {
         #expect(kind == .unsupported)
         try await setting.expectMissing("link")
         return

@@ -99,6 +99,7 @@ extension ObjectStoreContract.Setting {
     startAfter: String? = nil,
     countMax: Int = 1000
   ) async throws -> (objects: [ObjectMetadata], commonPrefixes: [ObjectKey], pageCount: Int) {
+    let countMax = max(countMax, has(.endsPageBehindMarker) ? 2 : 1)
     var request = ListRequest(
       prefix: key(name),
       isDelimited: isDelimited,
@@ -112,7 +113,10 @@ extension ObjectStoreContract.Setting {
       #expect(page.objects.count + page.commonPrefixes.count <= countMax)
       objects += page.objects
       commonPrefixes += page.commonPrefixes
-      guard let token = page.nextToken else { return (objects, commonPrefixes, pageCount) }
+      guard let token = page.nextToken else {
+        if has(.listsDirectories) { objects.removeAll { $0.key.isDirectoryMarker } }
+        return (objects, commonPrefixes, pageCount)
+      }
       request.continuationToken = token
       request.startAfter = nil
     }

@@ -172,7 +172,7 @@ import Testing
   @Test func uploadsAreReadPageByPage() throws {
     let prefix = ObjectKey("d/")
     let first = S3Requests.listMultipartUploads(prefix: prefix)
-    #expect(query(first) == ["uploads=", "encoding-type=url", "prefix=d%2F"])
+    #expect(query(first) == ["uploads=", "prefix=d%2F", "encoding-type=url"])
     let page = answer(
       "<ListMultipartUploadsResult><EncodingType>url</EncodingType><IsTruncated>true</IsTruncated>"
         + "<NextKeyMarker>d%2Fb+c</NextKeyMarker><NextUploadIdMarker>u2</NextUploadIdMarker>"
@@ -196,7 +196,10 @@ import Testing
     )
     #expect(read.nextMarker == marker)
     let second = S3Requests.listMultipartUploads(prefix: prefix, after: marker)
-    #expect(query(second).suffix(2) == ["key-marker=d%2Fb%20c", "upload-id-marker=u2"])
+    #expect(
+      query(second).contains("key-marker=d%2Fb%20c")
+        && query(second).contains("upload-id-marker=u2")
+    )
     #expect(
       kind { _ = try S3Answers.uploads(page, to: second, prefix: prefix, after: marker) }
         == .invalidAnswer

@@ -232,6 +232,8 @@ import Testing
     let create = try TOSRequests.createMultipartUpload(PutRequest(key: key))
     let created = answer(200, [:], "{\"Bucket\":\"b\",\"Key\":\"k\",\"UploadId\":\"a+/=\"}")
     #expect(try TOSAnswers.createdUpload(created, to: create) == "a+/=")
+    let upper = answer(200, [:], "{\"UploadID\":\"u\"}")
+    #expect(try TOSAnswers.createdUpload(upper, to: create) == "u")
     for body in ["{}", "{\"UploadId\":\"\"}", "{\"UploadId\":null}"] {
       #expect(
         kind { _ = try TOSAnswers.createdUpload(answer(200, [:], body), to: create) }

@@ -245,7 +245,10 @@ import Testing
     let metadata = try TOSRequests.setObjectMeta(put)
     #expect(metadata.method == .post)
     #expect(try url(metadata) == "/dir/a%20b?metadata")
-    #expect(fieldNames(metadata) == ["content-type", "x-tos-meta-m"])
+    #expect(
+      fieldNames(metadata) == ["content-type", "x-tos-meta-m", "x-tos-metadata-directive"]
+    )
+    #expect(metadata.fields["x-tos-metadata-directive"] == "REPLACE")
     let time = try TOSRequests.setObjectTime(key, to: Timestamp(nanoseconds: 1_500_000_007))
     #expect(try url(time) == "/dir/a%20b?time")
     #expect(time.fields["x-tos-modify-timestamp"] == "1")

@@ -25,6 +25,8 @@ package struct StoreCapabilities: Hashable, Sendable {
   package var hasAppend = false
   /// One request tells whether a key is an object, the beginning of others, or nothing.
   package var hasKeyStatus = false
+  /// An object can stand for another.
+  package var hasLinks = false
   /// Objects can carry tags.
   package var hasTags = true
   /// The checksum of a whole object that the store keeps and tells.

@@ -35,7 +35,7 @@ struct StoreSession: Sendable {
     bucket = facts
     let found = capabilities
     capabilities = dialect.capabilities(of: facts)
-    // What was found out by trying stays known.
+    // What was found out by trying stays known: the bucket is the same.
     capabilities.hasNativeRename = capabilities.hasNativeRename ?? found.hasNativeRename
     capabilities.hasConditionalCreate =
       capabilities.hasConditionalCreate ?? found.hasConditionalCreate

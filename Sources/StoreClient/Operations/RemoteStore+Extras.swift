@@ -18,6 +18,10 @@ extension RemoteStore {
         return ()
       }
     } catch {
+      // Who looks at what is there at the new name can rename.
+      if error.kind == .alreadyExists {
+        session.withLock { $0.capabilities.hasNativeRename = true }
+      }
       guard isKnown == nil, error.meansUnable else { throw error }
       session.withLock { $0.capabilities.hasNativeRename = false }
       var refusal = error
@@ -56,8 +60,19 @@ extension RemoteStore {
   ) async throws(StoreError) {
     let call = try dialect.deleteDirectory(key)
     // A flat bucket might take the request for one that is about the key alone.
-    guard try await bucketFacts(context).isHierarchical else { throw .lacking(.deleteObject, key) }
-    try await write(call, isSilent: true, context)
+    guard try await bucketFacts(context).isHierarchical, capabilities.hasRecursiveDelete else {
+      throw .lacking(.deleteObject, key)
+    }
+    do throws(StoreError) {
+      try await write(call, isSilent: true, context)
+    } catch {
+      guard dialect.meansNotEmpty(error) else { throw error }
+      // It looked at the key alone; the next directory needn't be tried.
+      session.withLock { $0.capabilities.hasRecursiveDelete = false }
+      var refusal = error
+      refusal.kind = .unsupported
+      throw refusal
+    }
   }
 
   package func restore(

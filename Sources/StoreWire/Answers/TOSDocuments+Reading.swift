@@ -11,10 +11,15 @@ struct TOSCopy: Decodable {
 
 /// What CreateMultipartUpload answers.
 struct TOSCreatedUpload: Decodable {
-  var uploadID: String?
+  private var id: String?
+  private var upperID: String?
 
-  enum CodingKeys: String, CodingKey {
-    case uploadID = "UploadId"
+  /// The id, in either of the spellings that clients of TOS know.
+  var uploadID: String? { id ?? upperID }
+
+  private enum CodingKeys: String, CodingKey {
+    case id = "UploadId"
+    case upperID = "UploadID"
   }
 }
 
@@ -49,12 +54,17 @@ struct TOSPartsDocument: Decodable {
 struct TOSUploadsDocument: Decodable {
   struct Upload: Decodable {
     var key: String?
-    var uploadID: String?
+    private var id: String?
+    private var upperID: String?
     var initiated: String?
 
-    enum CodingKeys: String, CodingKey {
+    /// The id, in either of the spellings that clients of TOS know.
+    var uploadID: String? { id ?? upperID }
+
+    private enum CodingKeys: String, CodingKey {
       case key = "Key"
-      case uploadID = "UploadId"
+      case id = "UploadId"
+      case upperID = "UploadID"
       case initiated = "Initiated"
     }
   }

@@ -63,8 +63,11 @@ extension TOSDialect {
 
   package func linkTarget(of key: ObjectKey) throws(StoreError) -> WireCall<LinkTarget> {
     let wire = try TOSRequests.getSymlink(key)
+    let own = bucket
     return WireCall(wire) { answer throws(StoreError) in
-      try TOSAnswers.linkTarget(answer, to: wire)
+      var target = try TOSAnswers.linkTarget(answer, to: wire)
+      if target.bucket == own { target.bucket = nil }
+      return target
     }
   }
 

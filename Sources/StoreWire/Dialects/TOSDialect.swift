@@ -32,7 +32,10 @@ package struct TOSDialect: WireDialect {
     capabilities.wholeObjectChecksum = .crc64
     // Flat buckets have it when it was switched on for them, which a try shows.
     capabilities.hasNativeRename = nil
+    capabilities.hasLinks = facts != nil
     guard facts?.isHierarchical == true else { return capabilities }
+    // Source: TOS documentation, "Hierarchical namespace buckets", what they don't support.
+    capabilities.hasLinks = false
     capabilities.hasNativeRename = true
     capabilities.hasDirectories = true
     capabilities.hasRecursiveDelete = true
@@ -57,6 +60,11 @@ package struct TOSDialect: WireDialect {
   package func regionHint(_ answer: WireAnswer) -> String? { TOSAnswers.regionHint(answer) }
 
   package func bodyChecksum(_ answer: WireAnswer) -> UInt64? { TOSAnswers.checksum(answer.fields) }
+
+  package func meansNotEmpty(_ failure: StoreError) -> Bool {
+    failure.code == TOSErrorCode.cannotDelete.rawValue
+      || failure.subcode == TOSDetailCode.directoryNotEmpty.rawValue
+  }
 
   package func remedy(for failure: StoreError) -> RetryPolicy.Remedy {
     if failure.subcode == TOSDetailCode.pathLocked.rawValue, failure.kind == .conflict {

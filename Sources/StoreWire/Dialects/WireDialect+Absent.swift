@@ -2,6 +2,8 @@ package import Core
 
 /// What not every protocol has.
 extension WireDialect {
+  package func meansNotEmpty(_ failure: StoreError) -> Bool { false }
+
   package func rename(
     _ request: RenameRequest,
     in bucket: BucketFacts?

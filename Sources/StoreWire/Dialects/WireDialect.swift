@@ -33,6 +33,8 @@ package protocol WireDialect: Sendable {
   func error(_ answer: WireAnswer, to request: WireRequest) -> StoreError
   /// Returns what could help against a failure.
   func remedy(for failure: StoreError) -> RetryPolicy.Remedy
+  /// Returns true if a directory was not removed because there is something in it.
+  func meansNotEmpty(_ failure: StoreError) -> Bool
   /// Returns the region that any answer says the bucket is in.
   func regionHint(_ answer: WireAnswer) -> String?
   /// Returns CRC-64/XZ that the store computed of the body it took; nil if it doesn't tell.

@@ -28,10 +28,16 @@ package enum S3Requests: WireRequests {
     return try wire.checked()
   }
 
-  /// The most keys that one DeleteObjects takes.
-  ///
-  /// Source: Amazon S3 API Reference, "DeleteObjects".
-  package static let deletedKeyCountMax = 1000
+  /// ListMultipartUploads, of at most 1,000 uploads behind `marker`, with encoded keys as in a
+  /// listing.
+  package static func listMultipartUploads(
+    prefix: ObjectKey,
+    after marker: UploadReference? = nil
+  ) -> WireRequest {
+    var wire = uploads(prefix: prefix, after: marker)
+    wire.query.append(WireRequest.QueryItem("encoding-type", "url"))
+    return wire
+  }
 
   /// Returns true if DeleteObjects can name the key; one that it can't is removed by itself.
   package static func canDeleteTogether(_ key: ObjectKey) -> Bool {

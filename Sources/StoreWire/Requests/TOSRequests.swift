@@ -37,6 +37,17 @@ package enum TOSRequests: WireRequests {
     return try wire.checked()
   }
 
+  /// ListMultipartUploads, of at most 1,000 uploads behind `marker`.
+  ///
+  /// Keys are asked for as JSON has them, which carries any text: no document says whether an answer
+  /// with encoded ones tells that they are.
+  package static func listMultipartUploads(
+    prefix: ObjectKey,
+    after marker: UploadReference? = nil
+  ) -> WireRequest {
+    uploads(prefix: prefix, after: marker)
+  }
+
   /// Returns true if DeleteMultiObjects can name the key, which JSON does as text; one that it can't
   /// is removed by itself.
   package static func canDeleteTogether(_ key: ObjectKey) -> Bool {
@@ -79,13 +90,18 @@ package enum TOSRequests: WireRequests {
     return try wire.checked()
   }
 
-  /// SetObjectMeta, which replaces all headers and user metadata.
+  /// SetObjectMeta, told to replace all headers and user metadata: by itself it keeps what it isn't
+  /// given.
+  ///
+  /// Source: TOS API reference, "SetObjectMeta", x-tos-metadata-directive; until November 2025
+  /// replacing was the default.
   package static func setObjectMeta(_ request: PutRequest) throws(StoreError) -> WireRequest {
     var wire = try object(.setObjectMeta, .post, request.key)
     wire.query = [WireRequest.QueryItem("metadata")]
     var facts = request
     // They aren't metadata: a class is changed by a copy, tags by an operation of their own.
     facts.storageClass = nil
+    wire.fields["x-tos-metadata-directive"] = "REPLACE"
     try wire.describe(facts, in: spelling)
     return try wire.checked()
   }

@@ -69,15 +69,10 @@ extension WireRequests {
     return wire
   }
 
-  /// ListMultipartUploads, of at most 1,000 uploads behind `marker`.
-  package static func listMultipartUploads(
-    prefix: ObjectKey,
-    after marker: UploadReference? = nil
-  ) -> WireRequest {
-    var query = [
-      WireRequest.QueryItem("uploads"),
-      WireRequest.QueryItem("encoding-type", "url"),
-    ]
+  /// ListMultipartUploads, of at most 1,000 uploads behind `marker`; keys come as the document has
+  /// them.
+  static func uploads(prefix: ObjectKey, after marker: UploadReference?) -> WireRequest {
+    var query = [WireRequest.QueryItem("uploads")]
     if !prefix.bytes.isEmpty {
       query.append(WireRequest.QueryItem("prefix", bytes: prefix.bytes))
     }
