@@ -23,13 +23,15 @@ extension SimulatedStore {
     body: BodySource,
     context: RequestContext
   ) async throws(StoreError) -> UploadedPart {
-    let content = try Self.content(of: body, .uploadPart, upload.key)
+    var content = try Self.content(of: body, .uploadPart, upload.key)
     let call = Call(.uploadPart, key: upload.key, context: context, partNumber: partNumber)
+    if damage?(call) == true { content = .bytes(content.allBytes.map { $0 ^ 0x20 }) }
     let crc64 = behaviour.keepsChecksums ? content.crc64 : nil
     let digest = behaviour.tagsAreDigests ? content.digest : nil
+    let arrived = content
     return try await perform(call, context: context, sentByteCount: content.size) {
       (state: inout State) throws(StoreError) in
-      try state.setPart(partNumber, of: upload, content, crc64, digest, .uploadPart)
+      try state.setPart(partNumber, of: upload, arrived, crc64, digest, .uploadPart)
     }
   }
 

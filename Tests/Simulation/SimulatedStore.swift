@@ -88,6 +88,7 @@ package final class SimulatedStore: ObjectStore {
     /// Other buckets of the same store, to copy from.
     var neighbours: [String: SimulatedStore] = [:]
     var hook: (@Sendable (Call, Call.Moment) async -> Void)?
+    var damage: (@Sendable (Call) -> Bool)?
   }
 
   package let name: String
@@ -224,6 +225,12 @@ extension SimulatedStore {
       state.forgottenCallCount += state.calls.count
       state.calls = []
     }
+  }
+
+  /// Tells of which calls the body is damaged on its way to the store; nil damages none.
+  package var damage: (@Sendable (Call) -> Bool)? {
+    get { state.withLock { $0.damage } }
+    set { state.withLock { $0.damage = newValue } }
   }
 
   /// Is awaited at each moment of each call, which goes on when it returns; nil holds nothing up.

@@ -48,6 +48,11 @@ package final class TestDirectory: Sendable {
     try retrying("link \(name)") { symlink(target, file(name)) }
   }
 
+  /// Makes a named pipe in it.
+  package func makePipe(_ name: String) throws(DiskFailure) {
+    try retrying("make pipe \(name)") { mkfifo(file(name), 0o600) }
+  }
+
   /// Returns true if there is something of this name, were it a link that leads nowhere.
   package func exists(_ name: String) -> Bool {
     var status = stat()
