@@ -1,7 +1,8 @@
 import Testing
 
 @Suite struct StoreContractTests {
-  @Test(arguments: ObjectStoreContract.claims, Conformer.embedded)
+  // One after the other: a claim has its sink wait on one of the two threads that tasks share.
+  @Test(.serialized, arguments: ObjectStoreContract.claims, Conformer.embedded)
   func holds(_ claim: ObjectStoreContract.Claim, for conformer: Conformer) async throws {
     try await claim.check(try await conformer.makeSetting())
   }
