@@ -54,6 +54,8 @@ struct TransferRunner {
       return Failure(isKept ? "paused; the same command resumes \(name)" : "stopped", code: code)
     }
     return switch error.kind {
+    // Output that could not be written has been told.
+    case .cancelled where writesOutput: Failure(nil)
     case .changed: Failure(error.description, code: .sourceChanged)
     case .held: Failure(error.description, code: .checkpointHeld)
     default: Failure(error.description)

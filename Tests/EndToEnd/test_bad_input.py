@@ -144,8 +144,6 @@ def test_bad_options_name_themselves(strict_bucket, mounts, option, value):
     [], ["mount"], ["mount", "s3://b"], ["mount", "http://b", "/mnt"], ["mount", "s3://", "/mnt"], ["frobnicate"],
     ["ls"], ["get"], ["get", "s3://b"], ["mount", "s3://Bad_Bucket!", "/mnt"],
     ["ls", "s3://b", "--endpoint", "127.0.0.1:9000"], ["ls", "s3://b", "--endpoint", "localhost:9000"],
-    ["get", "file:///etc/hostname", "-", "--limit-rate", "1M"],
-    ["mount", "file:///etc", "/mnt", "--limit-rate", "1M"],
 ])
 def test_bad_usage(arguments):
     result = run([DIPPER] + arguments)
@@ -234,14 +232,6 @@ def test_dev_fuse_missing(strict_bucket, mounts, tmp_path):
     hidden = ["unshare", "-m", "sh", "-c", 'mount --bind /dev/null /dev/fuse && exec "$@"', "sh"]
     result = run(hidden + mount.command())
     assert result.returncode == 1 and "/dev/fuse" in one_sentence(result.stderr)
-
-
-def test_not_built_yet_says_so(strict_bucket, tmp_path):
-    for arguments in (["put", "/etc/hostname", strict_bucket.url + "/k"],
-                      ["cp", strict_bucket.url + "/a", strict_bucket.url + "/b"]):
-        result = run([DIPPER] + arguments + ["--endpoint", strict_bucket.endpoint])
-        assert result.returncode == 1 and "not" in one_sentence(result.stderr)
-    assert "Contents" not in strict_bucket.s3.list_objects_v2(Bucket=strict_bucket.name)
 
 
 def test_get_of_a_missing_object(bucket, tmp_path):

@@ -68,7 +68,6 @@ TOS_FAULTS = {
     "a lock": ({"method": "GET", "status": 409, "body": refusal("X", "0026-00000022")}, ()),
     "garbage": ({"method": "GET", "status": 200, "body": '{"IsTruncated":false,"Contents":[{"Key":"x'}, ()),
     "403": ({"status": 403, "body": refusal("AccessDenied", "0003-00000001")}, (errno.EACCES,)),
-    "404": ({"status": 404, "body": refusal("NoSuchKey", "0017-00000003")}, (errno.ENOENT, errno.ESTALE, errno.EIO)),
 }
 DATA = random.Random(8).randbytes(700_001)
 NAMES = ["big", "small"]
@@ -112,7 +111,7 @@ def endure(bucket, directory, rule, errnos, index):
                 time.sleep(0.2)
         assert time.monotonic() - begin < 40
         # How far reading ahead gets is a matter of time: the last requests are not made each time.
-        assert not rule or index >= 4 or proxy.rules[0]["times"] == 0, "the fault never happened"
+        assert not rule or index >= 3 or proxy.rules[0]["times"] == 0, "the fault never happened"
         return len(proxy.log)
     finally:
         with contextlib.suppress(Exception):
@@ -132,8 +131,9 @@ def test_the_nth_request_fails(full, tmp_path, workers, fault):
     strike_each(full, tmp_path, workers, *FAULTS[fault])
 
 
-@pytest.mark.parametrize("kind", ["fns", "hns"])
-@pytest.mark.parametrize("fault", TOS_FAULTS)
+# A hierarchical bucket is asked by HEAD, whose answer has no body to be read badly.
+@pytest.mark.parametrize("fault, kind", [(fault, kind) for fault in TOS_FAULTS for kind in ("fns", "hns")
+                                         if (fault, kind) != ("a body that was read badly", "hns")])
 def test_the_nth_request_to_tos_fails(make_tos_bucket, tmp_path, workers, fault, kind):
     bucket = make_tos_bucket("moto", type=kind)
     bucket.put("d/big", DATA)

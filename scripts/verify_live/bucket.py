@@ -1,5 +1,6 @@
 """The one prefix that the probes write below, and its removal."""
 
+import time
 import uuid
 
 
@@ -54,7 +55,18 @@ class Workplace:
                 for entry in page.document.get("Uploads") or [] if entry["Key"].startswith(self.prefix)]
 
     def clear(self):
-        """Removes what the probes left, and gives what could not be removed."""
+        """Removes what the probes left, and gives what could not be removed.
+
+        Once more if something is there then: a request that was interrupted may have been done a moment later."""
+        for pause in (0, 0.5, 2):
+            time.sleep(pause)
+            left = self.clear_once()
+            if not left:
+                break
+        return left
+
+    def clear_once(self):
+        """Removes what is there, and gives what is there still."""
         for key, upload in self.uploads():
             self.service.ask("DELETE", key, {"uploadId": upload})
         if self.is_tree:
