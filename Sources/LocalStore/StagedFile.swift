@@ -74,7 +74,7 @@ final class StagedFile {
   /// Adds a range of an open file, inside the kernel where it can; on file systems that share
   /// blocks no byte moves.
   ///
-  /// - Parameter isPaced: the bytes come from outside the store, and count for the limit of its rate.
+  /// Parameter: isPaced: the bytes come from outside the store, and count for the limit of its rate.
   func append(
     _ range: ByteRange,
     of source: Int32,

@@ -27,7 +27,7 @@ package final class Pacer: Sendable {
 
   /// Blocks the thread until `byteCount` bytes may move.
   ///
-  /// - Parameter look: is asked again and again; throws to end the wait.
+  /// Parameter: look: is asked again and again; throws to end the wait.
   package func block<Failure: Error>(
     _ byteCount: Int,
     look: () throws(Failure) -> Void

@@ -8,7 +8,9 @@ extension FileDownload {
     try await environment.disk.run(body)
   }
 
-  /// Checks what can be checked before anything is touched, and takes the locks: of the target and,
+  /// Checks what can be checked before anything is touched, and takes the locks.
+  ///
+  /// They are of the target and,
   /// if it is elsewhere, of the checkpoint. A refusal leaves no lock behind.
   func prepare() throws(TransferError) -> [LockFile] {
     var locks: [LockFile] = []

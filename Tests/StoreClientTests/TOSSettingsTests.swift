@@ -204,11 +204,11 @@ import Testing
       await failure { $0.endpoint = "data.example.org" }
         == "the endpoint data.example.org doesn't say its region; give --region or set TOS_REGION"
     )
-    let public_ = try await settings {
+    let publicName = try await settings {
       $0.endpoint = "data.example.org"
       $0.isAnonymous = true
     }
-    #expect(public_.region.isEmpty)
+    #expect(publicName.region.isEmpty)
     #expect(
       await failure {
         $0.region = "cn-beijing"

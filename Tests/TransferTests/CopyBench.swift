@@ -17,11 +17,11 @@ struct CopyBench {
 
   /// Creates a bench whose object has `size` bytes.
   ///
-  /// - Parameters:
-  ///   - size: the object's bytes.
-  ///   - behaviour: of both buckets.
-  ///   - faults: of both buckets, in the order of their calls.
-  ///   - time: the clock of both.
+  /// What it takes:
+  /// * size: the object's bytes.
+  /// * behaviour: of both buckets.
+  /// * faults: of both buckets, in the order of their calls.
+  /// * time: the clock of both.
   init(
     size: Int,
     behaviour: SimulatedStore.Behaviour = SimulatedStore.Behaviour(),

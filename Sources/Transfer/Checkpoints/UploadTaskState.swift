@@ -10,7 +10,7 @@ struct UploadTaskState: Sendable {
 
   /// Returns what can be gone on with; nil if there is nothing, or nothing is left of it.
   ///
-  /// - Parameter difference: names what an earlier task did not have in common with this one.
+  /// Parameter: difference: names what an earlier task did not have in common with this one.
   func open(
     forcesRestart: Bool,
     _ difference: @Sendable (UploadCheckpoint) -> TransferError?

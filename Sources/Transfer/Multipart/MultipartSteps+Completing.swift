@@ -7,11 +7,11 @@ extension MultipartSteps {
 
   /// Makes the parts the object.
   ///
-  /// - Parameters:
-  ///   - reference: the upload.
-  ///   - parts: all of its parts, each with its size.
-  ///   - crc64: the checksum of the source's bytes, where it is known.
-  /// - Returns: the object, of which the store has said that it is there.
+  /// What it takes:
+  /// * reference: the upload.
+  /// * parts: all of its parts, each with its size.
+  /// * crc64: the checksum of the source's bytes, where it is known.
+  /// Returns: the object, of which the store has said that it is there.
   func complete(
     _ reference: UploadReference,
     _ parts: [UploadedPart],

@@ -30,7 +30,7 @@ extension MultipartSteps {
 
   /// Sends a part, once more if the store got something else than was sent.
   ///
-  /// - Parameter checksums: what the bytes are; computed anew before each try.
+  /// Parameter: checksums: what the bytes are; computed anew before each try.
   func uploadPart(
     _ number: Int,
     of upload: UploadReference,
