@@ -31,7 +31,7 @@ extension CacheDirectory {
           throw .held(by: "a process whose lock file has another name too")
         }
         log.write(.warning, "the cache's lock is set aside: \(reason)", ["file": name])
-        try onDisk { () throws(DiskFailure) in try setAside(name, as: "lock", in: path) }
+        _ = try onDisk { () throws(DiskFailure) in try setAside(name, as: "lock", in: path) }
       }
       return try LockFile.acquire(name, holder: holder)
     }

@@ -14,6 +14,10 @@ final class CacheDirectory: Sendable {
   private let holder: String
   private let log: Log
   private let lock: Lock<LockFile>
+  /// Held while the tree is put right, which is seldom, so here a lock may last over I/O: who sets
+  /// something aside looks again and moves it with nobody else doing so in between, or the second of two
+  /// would move what the first has put in its place.
+  private let repairs = Lock(())
 
   var objects: String { path + "/objects" }
   private var aside: String { path + "/aside" }
@@ -93,7 +97,9 @@ final class CacheDirectory: Sendable {
     // Whoever made the tree anew may be another process, which holds the lock that is there now.
     let isLocked = try lock.withLock { $0 }.isInPlace()
     let isThere = try hasObjects()
-    if !isLocked || !isThere { try restore() }
+    if !isLocked || !isThere {
+      try repairs.withLock { (_) throws(DiskFailure) in try restore() }
+    }
     try Disk.createDirectory(objects + "/" + id.shardName)
     try Disk.createDirectory(objects + "/" + id.keyPath)
     try Disk.createDirectory(objects + "/" + id.path)
@@ -195,18 +201,39 @@ final class CacheDirectory: Sendable {
   /// - Parameters:
   ///   - name: the path; nothing happens if there is nothing.
   ///   - reason: goes to the log.
+  ///   - isWrong: whether it is still what it was taken for; asked when nobody else sets aside.
   /// - Throws: `DiskFailure`.
-  func setAside(_ name: String, because reason: String) throws(DiskFailure) {
-    log.write(.warning, "a cache entry is set aside: \(reason)", ["entry": name])
-    try Self.setAside(objects + "/" + name, as: name, in: path)
-    try trimAside(to: Self.asideCountMax)
+  func setAside(
+    _ name: String,
+    because reason: String,
+    if isWrong: () throws(DiskFailure) -> Bool
+  ) throws(DiskFailure) {
+    try repairs.withLock { (_) throws(DiskFailure) in
+      guard try isWrong(),
+        try Self.setAside(objects + "/" + name, as: name, in: path)
+      else { return }
+      log.write(.warning, "a cache entry is set aside: \(reason)", ["entry": name])
+      try trimAside(to: Self.asideCountMax)
+    }
   }
 
+  /// Sets aside what lies in the place of one of our directories, unless it has gone by now.
+  func setAsideIntruder(_ name: String) throws(DiskFailure) {
+    try setAside(name, because: "it is not a directory of this user") {
+      () throws(DiskFailure) in
+      try Disk.status(of: objects + "/" + name).map { !$0.isOwnDirectory } ?? false
+    }
+  }
+
+  /// Moves `source` below `aside`.
+  ///
+  /// - Returns: false if there was nothing to move.
+  @discardableResult
   static func setAside(
     _ source: String,
     as name: String,
     in path: String
-  ) throws(DiskFailure) {
+  ) throws(DiskFailure) -> Bool {
     let aside = path + "/aside"
     if let status = try Disk.status(of: aside), status.kind != .directory {
       try Disk.removeFile(aside)
@@ -222,9 +249,10 @@ final class CacheDirectory: Sendable {
     do throws(DiskFailure) {
       try Disk.rename(source, to: target)
     } catch  where error.isMissing {
-      return
+      return false
     }
     try Disk.touch(target)
+    return true
   }
 
   /// Removes all but the last `count` entries that were set aside.

@@ -112,7 +112,7 @@ extension ObjectCache {
   /// Removes the files of an entry that this thread has claimed; nil if they aren't ours to remove.
   private func removeUnlessKept(_ id: EntryID) throws(DiskFailure) -> Int? {
     if let name = try directory.intruder(above: id) {
-      try directory.setAside(name, because: "it is not a directory of this user")
+      try directory.setAsideIntruder(name)
       return 0
     }
     let paths = directory.paths(of: id)
@@ -183,7 +183,7 @@ extension ObjectCache {
   func names(below path: String) throws(DiskFailure) -> [String] {
     guard let status = try Disk.status(of: directory.objects + "/" + path) else { return [] }
     guard status.isOwnDirectory else {
-      try discard(path)
+      try directory.setAsideIntruder(path)
       return []
     }
     return try Disk.names(in: directory.objects + "/" + path)
@@ -196,16 +196,16 @@ extension ObjectCache {
     version: String
   ) throws(DiskFailure) -> EntryID? {
     let path = shard + "/" + key + "/" + version
-    guard let id = EntryID(keyName: key, versionName: version), id.shardName == shard,
-      let status = try Disk.status(of: directory.objects + "/" + path), status.isOwnDirectory
-    else {
-      try discard(path)
+    guard let id = EntryID(keyName: key, versionName: version), id.shardName == shard else {
+      try directory.setAside(path, because: "this is no entry's name") { true }
+      return nil
+    }
+    // Who opens or evicts it may be at it: what is gone since its name was read is nothing wrong.
+    guard let status = try Disk.status(of: directory.objects + "/" + path) else { return nil }
+    guard status.isOwnDirectory else {
+      try directory.setAsideIntruder(path)
       return nil
     }
     return id
-  }
-
-  private func discard(_ path: String) throws(DiskFailure) {
-    try directory.setAside(path, because: "this is no entry's name")
   }
 }

@@ -74,6 +74,10 @@ extension ObjectCache {
     }
   }
 
+  /// Setting aside takes one more, making the directory another, and each time that an eviction beside us
+  /// takes away the directory above one more; so many would be no accident.
+  private static let tryCountMax = 8
+
   /// Opens an entry's part file; what is damaged is set aside, what was removed is made again.
   private func openFile(
     of version: ObjectVersion,
@@ -96,15 +100,19 @@ extension ObjectCache {
         )
         return (file, way == .clear(isAlone: true) ? .alone : .known)
       } catch {
-        // A second time is for a directory that is being evicted beside us; more would be no accident.
-        guard tryCount < 3 else { throw error }
+        guard tryCount < Self.tryCountMax else { throw error }
+        switch error {
+        case .unknownFormat: throw error
+        case .disk(let failure) where !failure.isMissing: throw error
+        case .disk, .damaged, .foreign, .notPlain: break
+        }
         do throws(DiskFailure) {
           try repair(id, after: error)
-        } catch let failure {
-          throw .disk(failure)
+        } catch  where !error.isMissing {
+          throw .disk(error)
+        } catch {
+          // The directory above went with the last other version in it: it is made again.
         }
-        if case .unknownFormat = error { throw error }
-        if case .disk(let failure) = error, !failure.isMissing { throw error }
       }
     }
   }
@@ -132,7 +140,7 @@ extension ObjectCache {
     do throws(DiskFailure) {
       let way = try directory.way(to: id)
       guard case .blocked(let name) = way else { return way }
-      try directory.setAside(name, because: "it is not a directory of this user")
+      try directory.setAsideIntruder(name)
       return .clear(isAlone: false)
     } catch {
       throw .disk(error)
@@ -141,11 +149,11 @@ extension ObjectCache {
 
   private func repair(_ id: EntryID, after error: PartFile.OpenError) throws(DiskFailure) {
     switch error {
-    case .disk(let failure):
-      if failure.isMissing { try directory.makeDirectory(of: id) }
+    case .disk: try directory.makeDirectory(of: id)
     case .unknownFormat: break
     case .damaged, .foreign, .notPlain:
-      try directory.setAside(id.path, because: Self.words(for: error))
+      // Who has claimed the entry is the only one to put files there.
+      try directory.setAside(id.path, because: Self.words(for: error)) { true }
     }
   }
 
