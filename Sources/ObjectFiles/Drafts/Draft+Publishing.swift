@@ -1,0 +1,281 @@
+internal import Caching
+package import Core
+internal import Support
+internal import Transfer
+
+extension Draft {
+  /// Makes the draft the object, and returns when the store has all that was written before the call: what
+  /// `fsync` means.
+  ///
+  /// Whoever calls it while one is under way joins that, if it covers all that the caller knows of. What
+  /// is written while it runs makes the draft dirty again and waits for the next. It goes on when the
+  /// calling task is cancelled.
+  ///
+  /// - Returns: what the store says of the object; nil if the draft was discarded. After a failure, which
+  ///   is logged here, the draft is as dirty as before, its bytes are kept and it is listed in
+  ///   `Drafts.unsaved`; the next call tries again. Codes: `.exists` (it was to be new, and something is
+  ///   there), `.stale` (the object is not the version that was edited), `.accessDenied`, `.timedOut`,
+  ///   `.noSpace`, `.tooLarge`, `.inputOutput`.
+  package func publish() async -> Result<ObjectMetadata?, FileError> {
+    let wanted = state.withLock { $0.revision }
+    while true {
+      let (flight, isOurs): (DraftFlight?, Bool) = state.withLock { state in
+        if state.isDiscarded || state.publishedRevision >= wanted { return (nil, false) }
+        if let flight = state.flight { return (flight, false) }
+        let flight = DraftFlight()
+        state.flight = flight
+        return (flight, true)
+      }
+      guard let flight else {
+        return .success(state.withLock { $0.isDiscarded ? nil : $0.base })
+      }
+      if isOurs { start(flight) }
+      let outcome = await flight.result()
+      // One that began before what the caller wants says nothing about that.
+      guard let covered = flight.revision.withLock({ $0 }), covered < wanted else { return outcome }
+    }
+  }
+
+  /// Reads the facts from the store, unless they are known.
+  ///
+  /// One HEAD, and one request for the tags if there are any.
+  package func loadFacts() async -> Result<ObjectFacts, FileError> {
+    let (known, base) = state.withLock { ($0.knowsFacts ? $0.facts : nil, $0.base) }
+    if let known { return .success(known) }
+    guard let base else { return .success(ObjectFacts()) }
+    let store = environment.store
+    let context = RequestContext(
+      deadline: environment.files.time.now + environment.files.patience,
+      retryCountMax: environment.settings.retryCountMax
+    )
+    do throws(StoreError) {
+      let found =
+        base.userMetadata == nil
+        ? try await store.head(
+          base.key,
+          versionID: base.version.versionID,
+          ifMatch: base.version.etag,
+          context: context
+        ) : base
+      var facts = ObjectFacts(
+        headers: found.headers,
+        userMetadata: found.userMetadata ?? [:],
+        storageClass: found.storageClass
+      )
+      if store.capabilities.hasTags, found.tagCount != 0 {
+        facts.tags = try await store.tags(
+          of: base.key,
+          versionID: base.version.versionID,
+          context: context
+        )
+      }
+      return .success(
+        state.withLock { [facts] state in
+          if !state.knowsFacts {
+            state.facts = facts
+            state.knowsFacts = true
+          }
+          return state.facts
+        }
+      )
+    } catch {
+      return .failure(FileError(error, of: .openFile))
+    }
+  }
+
+  /// Runs a publishing to its end in a task of its own: whoever asked for it may be gone before.
+  private func start(_ flight: DraftFlight) {
+    let task = Task { [self] in
+      let outcome = await run(flight)
+      state.withLock(wakingAll: true) { state in
+        state.flight = nil
+        state.isFreezing = false
+        state.thaw()
+        if case .failure(let error) = outcome, !state.isDiscarded { state.failure = error }
+      }
+      if case .failure(let error) = outcome { environment.observer.publishFailed(self, error) }
+      flight.end(outcome)
+    }
+    flight.task.withLock { $0 = task }
+  }
+
+  private func run(_ flight: DraftFlight) async -> DraftFlight.Outcome {
+    if case .failure(let error) = await loadFacts() { return .failure(error) }
+    let snapshot = await freeze()
+    flight.revision.withLock { $0 = snapshot.revision }
+    do throws(TransferError) {
+      let object = try await send(snapshot)
+      return state.withLock { state in
+        guard !state.isDiscarded else { return .success(nil) }
+        state.published(object, snapshot)
+        return .success(object)
+      }
+    } catch {
+      return .failure(FileError(error, publishing: snapshot.key, snapshot.condition))
+    }
+  }
+
+  /// Waits until nobody writes, and takes the snapshot that is published.
+  private func freeze() async -> DraftState.Snapshot {
+    while true {
+      let gate = Gate()
+      let snapshot = state.withLock { state in
+        if state.snapshot == nil, !state.isFreezing { state.freeze() }
+        if state.snapshot == nil { state.frozen = gate }
+        return state.snapshot
+      }
+      if let snapshot { return snapshot }
+      await gate.wait()
+    }
+  }
+
+  private func send(
+    _ snapshot: DraftState.Snapshot
+  ) async throws(TransferError) -> ObjectMetadata {
+    let size = snapshot.extents.size
+    let whole = ByteRange(0, size)
+    try await materialize(whole, of: snapshot)
+    var facts = snapshot.facts
+    environment.stamp(&facts, snapshot.timeSet)
+    let put = PutRequest(
+      key: snapshot.key,
+      condition: environment.obeyed(snapshot.condition),
+      facts: facts
+    )
+    if size > environment.settings.partSizeOrUsual {
+      var request = ObjectUploadRequest(to: put, of: environment.storeName)
+      request.partSize = environment.settings.partSize
+      request.parallel = environment.settings.parallel
+      request.retryCountMax = environment.settings.retryCountMax
+      let upload = ObjectUpload(
+        of: staged.dataPath(snapshot.file),
+        request,
+        to: environment.store,
+        in: environment.transfers
+      )
+      return metadata(of: try await upload.run(), facts)
+    }
+    do throws(StoreError) {
+      return try await environment.store.put(
+        put,
+        body: size == 0
+          ? .empty : .file(descriptor: try descriptor(snapshot.file), range: whole),
+        context: RequestContext(
+          deadline: environment.files.time.now + .seconds(24 * 3600),
+          retryCountMax: environment.settings.retryCountMax
+        )
+      )
+    } catch {
+      let isRefused = error.kind == .alreadyExists || error.kind == .preconditionFailed
+      throw isRefused ? .targetChanged(error) : .store(error)
+    }
+  }
+
+  private func descriptor(_ file: Int) throws(StoreError) -> Int32 {
+    do throws(DiskFailure) {
+      return try staged.file(file).number
+    } catch {
+      throw StoreError(.sinkRefused, .putObject, message: "\(error)", errno: error.errno)
+    }
+  }
+
+  /// Gives the frozen data file the bytes of a range that it lacks.
+  private func materialize(
+    _ range: ByteRange,
+    of snapshot: DraftState.Snapshot
+  ) async throws(TransferError) {
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      let step = ByteRange(offset, min(range.upperBound, offset + Self.stepSize))
+      try await materializeStep(step, of: snapshot)
+      offset = step.upperBound
+    }
+  }
+
+  /// What is fetched into memory at a time on the way to the data file.
+  private static let stepSize = 4 << 20
+
+  private func materializeStep(
+    _ range: ByteRange,
+    of snapshot: DraftState.Snapshot
+  ) async throws(TransferError) {
+    let missing = state.withLock { state in
+      (state.local[snapshot.file] ?? ByteRangeSet()).gaps(in: range)
+    }
+    for gap in missing {
+      let pieces = snapshot.extents.pieces(in: gap)
+      let bytes: [UInt8]?
+      if pieces.allSatisfy({ $0.place == .hole }) {
+        bytes = nil
+      } else {
+        switch await self.bytes(of: pieces) {
+        case .success(let found): bytes = found
+        case .failure(let error):
+          if let cause = error.cause { throw .store(cause) }
+          throw .fetch(.deadline(error.message))
+        }
+      }
+      do throws(DiskFailure) {
+        try await environment.transfers.disk.run { [staged] () throws(DiskFailure) in
+          let file = try staged.file(snapshot.file)
+          guard let bytes else { return try file.zero(gap) }
+          try bytes.span.bytes.withUnsafeBytes { (buffer) throws(DiskFailure) in
+            try file.write(buffer, at: gap.lowerBound)
+          }
+        }
+      } catch {
+        throw .disk(error)
+      }
+      state.withLock { $0.materialized(gap, in: snapshot.file) }
+    }
+  }
+
+  /// What the store would say of an object that it has just been given.
+  private func metadata(of stored: StoredObject, _ facts: ObjectFacts) -> ObjectMetadata {
+    var metadata = ObjectMetadata(
+      version: ObjectVersion(
+        key: stored.key,
+        etag: stored.etag,
+        size: stored.size,
+        lastModified: environment.files.time.wallTime.wholeSecond
+      )
+    )
+    metadata.headers = facts.headers
+    metadata.userMetadata = facts.userMetadata
+    metadata.storageClass = facts.storageClass
+    metadata.currentVersionID = stored.versionID
+    metadata.crc64 = stored.crc64
+    metadata.tagCount = facts.tags.count
+    return metadata
+  }
+}
+
+extension Drafts.Environment {
+  /// The condition, if the store looks at such; without one if it is known not to.
+  fileprivate func obeyed(_ condition: WriteCondition) -> WriteCondition {
+    let isKnown =
+      switch condition {
+      case .none: true
+      case .ifAbsent: store.capabilities.hasConditionalCreate ?? true
+      case .ifMatch: store.capabilities.hasConditionalReplace ?? true
+      }
+    return isKnown ? condition : .none
+  }
+}
+
+extension Draft {
+  /// What closing a descriptor means: `publish`, or, with `Drafts.Settings.writeBackDelay`, `journaled`.
+  package func flush() async -> Result<Void, FileError> {
+    guard isDirty else { return .success(()) }
+    if environment.settings.writeBackDelay != nil { return await journaled() }
+    return await publish().map { _ in }
+  }
+
+  /// Returns when all that was written before the call is safe on the local disk, and has it published
+  /// within `Drafts.Settings.writeBackDelay`.
+  ///
+  /// What can't be made safe is published at once instead.
+  package func journaled() async -> Result<Void, FileError> {
+    await publish().map { _ in }
+  }
+}

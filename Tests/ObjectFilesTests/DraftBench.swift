@@ -1,0 +1,125 @@
+import Caching
+import Core
+import ObjectFiles
+import Simulation
+import Support
+import Testing
+import Transfer
+
+/// A simulated store, a real cache directory, and the drafts of a mount.
+struct DraftBench {
+  let directory: TestDirectory
+  let store: SimulatedStore
+  let faults: FaultPlan
+  let cache: ObjectCache
+  let drafts: Drafts
+  let observer = DraftObservations()
+
+  init(
+    settings: Drafts.Settings = Drafts.Settings(),
+    behaviour: SimulatedStore.Behaviour = .init(),
+    faults: FaultPlan = FaultPlan()
+  ) throws {
+    directory = try TestDirectory()
+    self.faults = faults
+    store = SimulatedStore(time: SystemClock(), faults: faults, behaviour: behaviour)
+    let log = Log(level: .error)
+    let transfers = TransferEnvironment(
+      scheduler: FetchScheduler(parallel: 4, budget: MemoryBudget(limit: 64 << 20)),
+      timers: testTimers,
+      log: log
+    )
+    cache = try ObjectCache(
+      ObjectCache.Settings(
+        root: directory.file("cache"),
+        storeName: store.name,
+        holder: "a test",
+        byteCountMax: 1 << 30
+      ),
+      of: store,
+      in: transfers
+    )
+    drafts = Drafts(
+      Drafts.Environment(
+        store: store,
+        storeName: store.name,
+        staging: try StagingArea(at: directory.file("staged"), log: log),
+        transfers: transfers,
+        files: ObjectFile.Environment(
+          cache: cache,
+          timers: testTimers,
+          time: SystemClock(),
+          patience: .seconds(20)
+        ),
+        observer: observer,
+        settings: settings
+      )
+    )
+  }
+}
+
+/// The timers of all tests: each would have a thread of its own.
+let testTimers = Timers()
+
+/// Collects what goes wrong.
+final class DraftObservations: DraftObserver {
+  let failures = Lock([FileError]())
+  func readFailed(_ error: FileError) { failures.withLock { $0.append(error) } }
+  func publishFailed(_ draft: Draft, _ error: FileError) { failures.withLock { $0.append(error) } }
+}
+
+extension Draft {
+  func write(_ text: String, at offset: Int) throws(FileError) {
+    try write(Array(text.utf8), at: offset)
+  }
+
+  func write(_ bytes: [UInt8], at offset: Int) throws(FileError) {
+    try bytes.span.bytes.withUnsafeBytes { (buffer) throws(FileError) in
+      try write(buffer, at: offset)
+    }
+  }
+
+  /// Reads a range to its end.
+  func bytes(_ range: ByteRange) async throws -> [UInt8] {
+    let asked = AskedBytes()
+    read(range, reply: asked.reply)
+    return try await asked.outcome()
+  }
+
+  /// All of it as text.
+  func text() async throws -> String {
+    String(decoding: try await bytes(ByteRange(0, 1 << 20)), as: UTF8.self)
+  }
+}
+
+/// A read that stands in for the kernel's.
+final class AskedBytes: ReplyPort {
+  private let gate = Gate()
+  private let result = Lock(Result<[UInt8], FileError>?.none)
+
+  var reply: Reply<DataAnswer> {
+    Reply(RequestToken(1), port: self) { [self] _, _, answer in
+      switch answer {
+      case .bytes(let bytes): end(.success(bytes))
+      case .file(let descriptor, let range):
+        // While it is answered, as the bridge does it.
+        let bytes = try? FileDescriptor.bytes(range, of: descriptor)
+        end(bytes.map { .success($0) } ?? .failure(FileError(.inputOutput, "not to be read")))
+      }
+      return true
+    }
+  }
+
+  func fail(_ request: RequestToken, _ error: FileError) { end(.failure(error)) }
+  func whenInterrupted(_ request: RequestToken, _ action: @escaping @Sendable () -> Void) {}
+
+  func outcome() async throws -> [UInt8] {
+    await gate.wait()
+    return try #require(result.withLock { $0 }).get()
+  }
+
+  private func end(_ outcome: Result<[UInt8], FileError>) {
+    result.withLock { $0 = outcome }
+    gate.open()
+  }
+}
