@@ -103,6 +103,16 @@ final class Directory: Sendable {
     }
   }
 
+  /// It was just made, and is known to be empty.
+  func begin(emptyAt now: Instant, memory: ListingMemory, digest: NameDigest) {
+    let listing = DirectoryListing(emptyAt: now, prefix: prefix, memory: memory, digest: digest)
+    state.withLock { state in
+      state.newest = listing
+      state.complete = listing
+      state.isExpired = false
+    }
+  }
+
   /// A listing of it has ended.
   func listingEnded(_ listing: DirectoryListing, isComplete: Bool) {
     state.withLock { state in

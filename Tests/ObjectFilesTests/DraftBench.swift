@@ -64,6 +64,7 @@ let testTimers = Timers()
 /// Collects what goes wrong.
 final class DraftObservations: DraftObserver {
   let failures = Lock([FileError]())
+  func published(_ draft: Draft, _ object: ObjectMetadata) {}
   func readFailed(_ error: FileError) { failures.withLock { $0.append(error) } }
   func publishFailed(_ draft: Draft, _ error: FileError) { failures.withLock { $0.append(error) } }
 }

@@ -172,6 +172,26 @@ package struct MountStatus: Codable, Hashable, Sendable {
       self.error = error
     }
 
+    /// Creates facts of an upload, as one part.
+    package init(
+      uploadOf key: String,
+      bytesDone: Int,
+      bytesTotal: Int,
+      state: String,
+      error: String?
+    ) {
+      self.init(
+        downloadOf: key,
+        bytesDone: bytesDone,
+        bytesTotal: bytesTotal,
+        partsDone: 0,
+        partsTotal: 1,
+        state: state,
+        error: error
+      )
+      kind = "upload"
+    }
+
     /// Writes absent values as null rather than leaving them out: scripts look for the field.
     package func encode(to encoder: any Encoder) throws {
       var fields = encoder.container(keyedBy: CodingKeys.self)

@@ -93,7 +93,11 @@ extension Draft {
         state.thaw()
         if case .failure(let error) = outcome, !state.isDiscarded { state.failure = error }
       }
-      if case .failure(let error) = outcome { environment.observer.publishFailed(self, error) }
+      switch outcome {
+      case .success(let object?): environment.observer.published(self, object)
+      case .success(nil): break
+      case .failure(let error): environment.observer.publishFailed(self, error)
+      }
       flight.end(outcome)
     }
     flight.task.withLock { $0 = task }
@@ -252,7 +256,7 @@ extension Draft {
 
 extension Drafts.Environment {
   /// The condition, if the store looks at such; without one if it is known not to.
-  fileprivate func obeyed(_ condition: WriteCondition) -> WriteCondition {
+  func obeyed(_ condition: WriteCondition) -> WriteCondition {
     let isKnown =
       switch condition {
       case .none: true

@@ -186,8 +186,10 @@ package final class Drafts: Sendable {
   }
 }
 
-/// Is told what goes wrong with drafts.
+/// Is told what becomes of drafts.
 package protocol DraftObserver: ReadObserver {
+  /// The store has a draft, as `object`; whoever asked for it is told afterwards.
+  func published(_ draft: Draft, _ object: ObjectMetadata)
   /// A draft could not be published; whoever asked for it is told the same.
   func publishFailed(_ draft: Draft, _ error: FileError)
 }
