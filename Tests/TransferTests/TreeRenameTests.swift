@@ -18,7 +18,9 @@ private struct RenameBench {
 
   init(_ rests: [String] = rests) throws {
     directory = try TestDirectory()
-    store = SimulatedStore(time: time, faults: faults)
+    var behaviour = SimulatedStore.Behaviour()
+    behaviour.partSizeMin = 1
+    store = SimulatedStore(time: time, faults: faults, behaviour: behaviour)
     environment = TransferEnvironment(
       scheduler: FetchScheduler(parallel: 4, budget: MemoryBudget(limit: 1 << 20)),
       time: time,

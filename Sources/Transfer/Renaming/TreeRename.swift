@@ -73,9 +73,11 @@ package struct TreeRename: Sendable {
     return try await carryOut(record)
   }
 
-  /// The journals of renamings that were interrupted.
+  /// Finds the renamings that were interrupted.
   ///
-  /// - Parameter directory: where they lie.
+  /// - Parameter directory: where their journals lie; none if it isn't there.
+  /// - Returns: the journals' paths.
+  /// - Throws: `DiskFailure`.
   package static func unfinished(in directory: String) throws(DiskFailure) -> [String] {
     guard try Disk.status(of: directory) != nil else { return [] }
     return try Disk.names(in: directory).filter { $0.hasSuffix(TreeRenameRequest.suffix) }
@@ -89,7 +91,10 @@ package struct TreeRename: Sendable {
   ///   - request: how; what becomes what is in the journal.
   ///   - store: the bucket.
   ///   - environment: what transfers of this process share.
+  ///   - faults: lets steps of the disk fail in tests.
+  ///   - report: is called from several threads and must not block.
   /// - Returns: what the journal said.
+  /// - Throws: `TransferError`; the journal is still there then.
   package static func resume(
     _ path: String,
     like request: TreeRenameRequest,
