@@ -170,6 +170,53 @@ import Testing
     await expectFailure(.accessDenied) { _ = try await mount.names() }
   }
 
+  /// The C library takes ENOENT of `readdir` for the end of the directory.
+  @Test func aDirectoryThatTheStoreDoesNotFindIsNotShownAsEmpty() async throws {
+    var behaviour = SimulatedStore.Behaviour()
+    (behaviour.hasDirectories, behaviour.tellsKeyStatus) = (true, true)
+    let mount = try TestMount(behaviour: behaviour)
+    mount.place("d/f")
+    let directory = try await mount.node("d")
+    mount.store.faults.add(Fault(.fail(.notFound), operation: .listObjects))
+    await expectFailure(.stale) { _ = try await mount.names(directory) }
+    #expect(try await mount.names(directory) == ["f"])
+  }
+
+  @Test(arguments: [StoreError.Kind.serverFailure, .throttled])
+  func r6AStoreThatAnswersIsNotOutOfReach(kind: StoreError.Kind) async throws {
+    let mount = try TestMount()
+    mount.place("d/f")
+    let (directory, node) = (try await mount.node("d"), try await mount.node("d/f"))
+    _ = try await mount.names(directory)
+    mount.clock.advance(by: .seconds(60))
+    mount.store.faults.add(Fault(.fail(kind), callCount: .max))
+    let code: FileError.Code = kind == .throttled ? .timedOut : .inputOutput
+    await expectFailure(code) { _ = try await mount.names(directory) }
+    await expectFailure(code) { _ = try await mount.lookup("f", in: directory) }
+    await expectFailure(code) { _ = try await mount.attributes(node) }
+  }
+
+  @Test func r6WhatWasKnownADayAgoIsNotUsed() async throws {
+    let mount = try TestMount()
+    mount.place("d/f", "text")
+    let directory = try await mount.node("d")
+    _ = try await mount.names(directory)
+    let node = try await mount.node("d/f")
+    mount.clock.advance(by: .seconds(24 * 3600 - 1))
+    mount.place("e/g")
+    let known = try await mount.node("e/g")
+    mount.store.faults.add(Fault(.fail(.unreachable), callCount: .max))
+    #expect(try await mount.names(directory) == ["f"], "a second less")
+    mount.clock.advance(by: .seconds(60))
+    // That the store is out of reach is known from another name, and what was just known is used.
+    #expect(try await mount.attributes(known).size == 1)
+    #expect(try await mount.lookup("e").node != nil)
+    await expectFailure(.timedOut) { _ = try await mount.names(directory) }
+    await expectFailure(.timedOut) { _ = try await mount.lookup("f", in: directory) }
+    await expectFailure(.timedOut) { _ = try await mount.lookup("h", in: directory) }
+    await expectFailure(.timedOut) { _ = try await mount.attributes(node) }
+  }
+
   @Test func aListingThatNobodyWantsAnyMoreIsCancelled() async throws {
     let mount = try TestMount()
     mount.place("f")
