@@ -48,6 +48,25 @@ import Testing
     #expect(second.attributes?.size == 5)
   }
 
+  @Test func equalQuestionsAboutOneFileAreAskedOnce() async throws {
+    let mount = try TestMount()
+    mount.place("f", "one")
+    let node = try await mount.node("f")
+    mount.clock.advance(by: .seconds(11))
+    mount.store.forgetCalls()
+    let gate = Gate()
+    mount.store.hook = { _, moment in if moment == .request { await gate.wait() } }
+    let asked = (0..<5).map { _ in
+      let asked = Asked<AttributesAnswer>()
+      mount.bucket.getAttributes(of: node, handle: nil, reply: asked.reply())
+      return asked
+    }
+    try await eventually("the store is asked") { !mount.store.calls.isEmpty }
+    gate.open()
+    for one in asked { #expect(try await one.answer().attributes.size == 3) }
+    #expect(mount.store.calls.map(\.operation) == [.headObject])
+  }
+
   @Test func attributesAreConfirmedWhenTheyAreTooOld() async throws {
     let mount = try TestMount()
     mount.place("f", "one")

@@ -52,6 +52,23 @@ import Testing
     #expect(mount.store.calls.map(\.operation) == [.listObjects])
   }
 
+  @Test func n5LookupsOfManyNamesAtOnceShareTheListingThatTheyNeed() async throws {
+    let mount = try TestMount()
+    for number in 0..<20 { mount.place("f\(number)") }
+    _ = try await mount.names()
+    mount.clock.advance(by: .seconds(11))
+    mount.store.forgetCalls()
+    let gate = Gate()
+    mount.store.hook = { _, moment in if moment == .request { await gate.wait() } }
+    let asked = (0..<20).map { mount.startLookup("f\($0)") }
+    let absent = mount.startLookup("nothing")
+    try await eventually("the listing is under way") { !mount.store.calls.isEmpty }
+    gate.open()
+    for one in asked { #expect(try await one.answer().node != nil) }
+    #expect(try await absent.answer().node == nil)
+    #expect(mount.store.calls.map(\.operation) == [.listObjects])
+  }
+
   @Test func n5AListingIsStreamedWhileItIsStillGoingOn() async throws {
     var behaviour = SimulatedStore.Behaviour()
     behaviour.pageCountMax = 10
