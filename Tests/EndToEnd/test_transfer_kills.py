@@ -69,9 +69,10 @@ def test_an_upload_is_recorded_before_its_first_part(make_place, command):
     place.assert_done(command)
 
 
-@pytest.mark.parametrize("command", ["put", "cp"])
-def test_a_completion_that_was_done_before_the_kill_is_found(make_place, command):
-    place = make_place("seaweedfs", content(2 * PART))
+# Of SeaweedFS's copies nothing tells that they are whole but a second copy.
+@pytest.mark.parametrize("kind, command", [("seaweedfs", "put"), ("tos", "put"), ("tos", "cp"), ("tos-tree", "cp")])
+def test_a_completion_that_was_done_before_the_kill_is_found(make_place, kind, command):
+    place = make_place(kind, content(2 * PART))
     # The store completes it, and whoever asked is killed before the answer.
     place.proxy.rules = [place.completion_rule(rewrite=lambda *answer: killed(place, answer))]
     process = place.start(command)

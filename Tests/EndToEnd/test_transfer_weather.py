@@ -1,6 +1,7 @@
 """What happens to `get`, `put` and `cp` besides a request that fails: sources that change, disks that
 fill up, checkpoints that are damaged, credentials that end, clocks that are wrong."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -129,13 +130,11 @@ def small_disk(tmp_path):
             subprocess.run(["mount", "-o", "remount,size=%s" % size, str(path)], check=True)
 
         def fill(self):
-            with open(path / "ballast", "wb") as file:
-                try:
-                    while True:
-                        file.write(bytes(4096))
-                        file.flush()
-                except OSError:
-                    pass
+            ballast = os.open(path / "ballast", os.O_CREAT | os.O_WRONLY)
+            with contextlib.suppress(OSError):
+                while True:
+                    os.write(ballast, bytes(4096))
+            os.close(ballast)
 
     yield Disk()
     subprocess.run(["umount", "-l", str(path)], check=True)
@@ -196,23 +195,23 @@ def test_a_damaged_checkpoint_is_noticed(make_place, command, damage):
         assert "starting over" in one_sentence(result.stderr)
     assert place.result(command) == DATA and place.leftovers() == []
     if damage == "cut in a line":
-        # The store knows which parts it has; of a download a unit is fetched again.
+        # The part whose line is torn counts as not sent; of a download a unit is fetched again.
         fetched = place.parts(since) if command != "get" else place.fetched(since)
-        assert fetched < 2 * PART if command == "get" else len(fetched) == 1
+        assert fetched < 2 * PART if command == "get" else len(fetched) == 2
 
 
 @pytest.mark.parametrize("kind", RESUMABLE)
 def test_a_checkpoint_of_another_task_is_not_touched(make_place, kind):
     place = make_place(kind, DATA)
-    checkpoint = ["--checkpoint", str(place.directory / "one")]
+    checkpoint = ["--checkpoint", str(place.directory / "one.checkpoint")]
     place.stop_after("put", 1, signal.SIGINT, *checkpoint)
-    with open(place.directory / "one") as file:
+    with open(place.directory / "one.checkpoint") as file:
         text = file.read()
-    for command in ("cp", "get"):
-        for options in ([], ["--force-restart"], ["--abort"]):
-            result = place.run(command, *checkpoint, *options)
-            assert result.returncode == 1 and "kind" in one_sentence(result.stderr), (command, options, result)
-    with open(place.directory / "one") as file:
+    # A copy that is told to start over gives the upload up; a download doesn't know how.
+    for command, options in [("cp", []), ("cp", ["--abort"]), ("get", []), ("get", ["--abort"]), ("get", ["--force-restart"])]:
+        result = place.run(command, *checkpoint, *options)
+        assert result.returncode == 1 and "kind" in one_sentence(result.stderr), (command, options, result)
+    with open(place.directory / "one.checkpoint") as file:
         assert file.read() == text
     assert len(place.uploads()) == 1
     assert place.run("put", *checkpoint).returncode == 0
@@ -289,7 +288,7 @@ def test_a_clock_that_is_wrong_is_corrected_by_the_stores(make_place, kind, comm
         result = place.run(command)
     finally:
         ask(place.bucket.endpoint, "PUT", "clock", {"offset": 0})
-    assert (result.returncode, result.stderr) == (0, "")
+    assert result.returncode == 0 and "clock" in one_sentence(result.stderr)
     refused = [entry for entry in place.proxy.log if entry["status"] == 403]
     assert 1 <= len(refused) <= 2, "each request learned it anew"
     place.assert_done(command)

@@ -108,6 +108,8 @@ class Place:
 
     def uploads(self):
         """The ids of unfinished uploads."""
+        if self.is_tos:
+            return [one.upload_id for one in self.bucket.tos.list_multipart_uploads(self.bucket.name).uploads]
         page = self.bucket.s3.list_multipart_uploads(Bucket=self.bucket.name)
         return [one["UploadId"] for one in page.get("Uploads", [])]
 
