@@ -37,6 +37,21 @@ private func areTwoFileSystems(_ left: String, _ right: String) -> Bool {
     #expect(status.permissions == 0o666 & ~Disk.creationMask)
   }
 
+  @Test func partsBeyondTenThousandGrow() async throws {
+    let bench = try Workbench(size: 10_001 * 300)
+    let parts = Lock(0)
+    let download = FileDownload(
+      bench.request(partSize: 300),
+      from: bench.store,
+      in: bench.environment
+    ) { event in
+      if case .partFinished = event { parts.withLock { $0 += 1 } }
+    }
+    _ = try await download.run()
+    #expect(try bench.directory.bytes(of: "target") == bench.content.allBytes)
+    #expect(parts.withLock { $0 } == 3, "a grown part has whole MiB")
+  }
+
   @Test func aDirectoryThatIsNotThereIsNamed() async throws {
     let bench = try Workbench(size: 1000)
     var asked = bench.request()

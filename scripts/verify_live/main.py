@@ -7,7 +7,8 @@ import os
 import signal
 import sys
 
-from . import access_probes, dialect_probes, machine_probes, reading_probes, writing_probes  # noqa: F401
+from . import access_probes, dialect_probes, machine_probes, reading_probes, transfer_probes  # noqa: F401
+from . import writing_probes  # noqa: F401
 from .bucket import Workplace
 from .probes import PROBES, NotTried
 from .service import Keys, Service, Unreachable
