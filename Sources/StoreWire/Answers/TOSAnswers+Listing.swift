@@ -65,9 +65,8 @@ extension TOSAnswers {
   /// What `S3Answers.listing` says of odd entries and of pages that lead nowhere holds here too. A page
   /// may be short, or empty, although more follows; its lists may be missing or null.
   ///
-  /// - Parameters:
-  ///   - isFlat: true if the bucket is known to be flat. Elsewhere a directory that isn't there may be
-  ///     told with 404, which is `.notFound`.
+  /// Where the bucket isn't known to be flat (`isFlat`), a directory that isn't there may be told with 404,
+  /// which is `.notFound`.
   package static func listing(
     _ answer: WireAnswer,
     to request: WireRequest,
