@@ -21,6 +21,11 @@ struct DraftTable {
   /// True if there are drafts below a directory's prefix.
   func hasDraft(below prefix: ObjectKey) -> Bool { byKey.keys.contains { $0.hasPrefix(prefix) } }
 
+  /// The drafts whose names are below a directory's prefix.
+  func drafts(below prefix: ObjectKey) -> [Draft] {
+    byKey.filter { $0.key.hasPrefix(prefix) }.map(\.value)
+  }
+
   /// A draft is what a key's name leads to, and a node's if the kernel has one.
   mutating func add(_ draft: Draft, at key: ObjectKey, _ node: NodeID?) {
     byKey[key] = draft

@@ -16,6 +16,11 @@ final class EmptiedDirectories: Sendable {
   /// - Returns: false if nobody has to.
   func take(_ prefix: ObjectKey) -> Bool { prefixes.withLock { $0.remove(prefix) != nil } }
 
+  /// Directories below a prefix have another name now.
+  func forget(below prefix: ObjectKey) {
+    prefixes.withLock { prefixes in prefixes = prefixes.filter { !$0.hasPrefix(prefix) } }
+  }
+
   /// Somebody takes care of all.
   func takeAll() -> Set<ObjectKey> {
     prefixes.withLock { prefixes in

@@ -245,6 +245,8 @@ extension InodeTable {
     self[slot].page = entry.page
     self[slot].row = entry.row
     guard !isSameChild else { return }
+    // Its listings are of other keys.
+    self[slot].directory = nil
     index.insert(tag: tag(of: entry), value: slot)
     unlink(slot)
     if let parent, let parentSlot = self.slot(of: parent) { link(slot, to: parentSlot) }

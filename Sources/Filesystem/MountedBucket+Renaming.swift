@@ -24,9 +24,23 @@ extension MountedBucket {
       return
     }
     change("rename", of: source.key, isPatient: true, reply: reply) { [self] _ in
-      await turns.whileTaken([source.key, target.key]) {
+      let entry: Entry
+      switch await sighting(of: source, by: time.now + options.deadline) {
+      case .failure(let error): return .failure(error)
+      case .success(.absent): return .failure(absent(source))
+      case .success(.found(let found, _)): entry = found
+      }
+      let isDirectory = entry.kind == .directory
+      return await turns.whileTaken(
+        [source.key, target.key],
+        below: isDirectory ? [source.prefix, target.prefix] : []
+      ) {
         do throws(FileError) {
-          try await rename(source, to: target, replaces: replaces)
+          if isDirectory {
+            try await renameDirectory(source, to: target, replaces: replaces)
+          } else {
+            try await rename(source, to: target, replaces: replaces)
+          }
           return .success(EmptyAnswer())
         } catch {
           return .failure(error)
@@ -45,10 +59,7 @@ extension MountedBucket {
       throw absent(source)
     }
     guard entry.kind != .directory else {
-      throw FileError(
-        .crossDevice,
-        "\"\(path(of: source.key))\" is a directory, which is copied and removed for another name"
-      )
+      throw FileError(.stale, "\"\(path(of: source.key))\" has become a directory meanwhile")
     }
     if case .found(let there, _) = try await sighting(of: target, by: deadline).get() {
       guard replaces else { throw exists(target) }

@@ -148,12 +148,12 @@ extension MountedBucket {
   }
 
   /// A handle that may be written through.
-  private struct Writable {
+  struct Writable {
     let node: NodeID
     let draft: Draft
   }
 
-  private func writable(
+  func writable(
     _ handle: HandleID,
     _ operation: StaticString,
     dirties: Bool
@@ -171,7 +171,7 @@ extension MountedBucket {
     return .success(found.0)
   }
 
-  private func report(_ error: FileError, _ operation: StaticString, _ open: Writable) {
+  func report(_ error: FileError, _ operation: StaticString, _ open: Writable) {
     let path = path(of: open.draft.key)
     reporter.report(
       error,

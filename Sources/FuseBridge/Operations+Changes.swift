@@ -171,11 +171,28 @@ extension Operations {
     }
   }
 
-  /// An object has one key, so there are no hard links; and until ranges are copied on the server, the
-  /// kernel and the tools copy by reading and writing.
-  static func refuseLinksAndCopies(_ table: inout fuse_lowlevel_ops) {
+  static func addCopying(_ table: inout fuse_lowlevel_ops) {
+    table.copy_file_range = { raw, _, start, source, _, offset, target, length, flags in
+      guard let request = Request(raw), let source, let target else { return }
+      let (end, isTooFar) = Int(start).addingReportingOverflow(length)
+      let (_, isTooLarge) = Int(offset).addingReportingOverflow(length)
+      guard start >= 0, offset >= 0, flags == 0, !isTooFar, !isTooLarge else {
+        fuse_reply_err(request.raw, isTooLarge ? EFBIG : EINVAL)
+        return
+      }
+      request.operations.copyRange(
+        from: HandleID(source.pointee.fh),
+        ByteRange(Int(start), end),
+        to: HandleID(target.pointee.fh),
+        at: Int(offset),
+        reply: request.reply(Replies.written)
+      )
+    }
+  }
+
+  /// An object has one key, so there are no hard links.
+  static func refuseLinks(_ table: inout fuse_lowlevel_ops) {
     table.link = { raw, _, _, _ in refuse(raw, EPERM) }
-    table.copy_file_range = { raw, _, _, _, _, _, _, _, _ in refuse(raw, EOPNOTSUPP) }
   }
 }
 

@@ -28,7 +28,8 @@ enum Operations {
     addWriting(&table)
     addNames(&table)
     addAttributeChanges(&table)
-    refuseLinksAndCopies(&table)
+    addCopying(&table)
+    refuseLinks(&table)
     return table
   }
 

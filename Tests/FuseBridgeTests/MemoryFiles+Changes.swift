@@ -82,6 +82,29 @@ extension MemoryFiles {
     reply.succeed(WrittenAnswer(count: count))
   }
 
+  func copyRange(
+    from source: HandleID,
+    _ range: ByteRange,
+    to target: HandleID,
+    at offset: Int,
+    reply: consuming Reply<WrittenAnswer>
+  ) {
+    note("copy \(name(of: source)) \(range) to \(name(of: target)) at \(offset)")
+    let count = state.withLock { state -> Int in
+      guard let from = state.handles[source], let to = state.handles[target],
+        case .bytes(let bytes)? = state.files[from]?.content,
+        case .bytes(var known)? = state.files[to]?.content
+      else { return 0 }
+      let copied = bytes.dropFirst(range.lowerBound).prefix(range.count)
+      known += [UInt8](repeating: 0, count: max(0, offset + copied.count - known.count))
+      known.replaceSubrange(offset..<offset + copied.count, with: copied)
+      state.files[to]?.content = .bytes(known)
+      state.files[to]?.attributes.size = known.count
+      return copied.count
+    }
+    reply.succeed(WrittenAnswer(count: count))
+  }
+
   func flush(_ handle: HandleID, reply: consuming Reply<EmptyAnswer>) {
     let name = name(of: handle)
     note("flush \(name)")

@@ -86,6 +86,15 @@ package protocol FileOperations: AnyObject, Sendable {
     at offset: Int?,
     reply: consuming Reply<WrittenAnswer>
   )
+  /// Makes bytes of one open file those of another, or of another place in the same; fewer than asked for
+  /// only at the source's end.
+  func copyRange(
+    from source: HandleID,
+    _ range: ByteRange,
+    to target: HandleID,
+    at offset: Int,
+    reply: consuming Reply<WrittenAnswer>
+  )
   /// A descriptor of an open file is closed: answers when what was written is stored.
   func flush(_ handle: HandleID, reply: consuming Reply<EmptyAnswer>)
   /// Answers when what was written is stored.
@@ -122,7 +131,7 @@ package protocol FileOperations: AnyObject, Sendable {
   func remove(_ name: FileName, in parent: NodeID, reply: consuming Reply<EmptyAnswer>)
   /// Removes an empty directory.
   func removeDirectory(_ name: FileName, in parent: NodeID, reply: consuming Reply<EmptyAnswer>)
-  /// Gives a file another name; what has that name is replaced, unless `replaces` is false.
+  /// Gives a file or a directory another name; what has that name is replaced, unless `replaces` is false.
   func rename(
     _ name: FileName,
     in parent: NodeID,

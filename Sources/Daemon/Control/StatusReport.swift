@@ -152,6 +152,25 @@ package struct MountStatus: Codable, Hashable, Sendable {
       case error
     }
 
+    /// Creates facts of the renaming of a directory; its parts are the keys below it.
+    package init(
+      renamingOf source: String,
+      to target: String,
+      bytesDone: Int,
+      bytesTotal: Int,
+      partsDone: Int,
+      partsTotal: Int
+    ) {
+      kind = "rename"
+      key = source
+      targetKey = target
+      self.bytesDone = bytesDone
+      self.bytesTotal = bytesTotal
+      self.partsDone = partsDone
+      self.partsTotal = partsTotal
+      state = "running"
+    }
+
     /// Creates facts of a download.
     package init(
       downloadOf key: String,

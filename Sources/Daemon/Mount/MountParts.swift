@@ -67,6 +67,7 @@ struct MountParts: Sendable {
       makeDrafts: try drafts(settings, bucket.location, store, cache, environment)
     )
     await filesystem.recoverDrafts()
+    filesystem.startRecoveringRenamings()
     return MountParts(
       settings: settings,
       cache: cache,
@@ -274,6 +275,7 @@ struct MountParts: Sendable {
     status.counters?.passthroughOpens = passthrough?.openCount ?? 0
     let pending = filesystem.pendingFiles
     status.transfers = cache.openDownloads.compactMap(transfer) + pending.map { transfer($0) }
+    status.transfers? += filesystem.renamings.map { transfer($0) }
     status.unsaved = pending.compactMap { file in
       file.failure.map { reason in
         MountStatus.Unsaved(
@@ -296,6 +298,18 @@ struct MountParts: Sendable {
       bytesTotal: file.size,
       state: file.failure == nil ? "waiting" : "failed",
       error: file.failure
+    )
+  }
+
+  /// A directory that is being renamed; its parts are the keys below it.
+  private func transfer(_ renaming: DirectoryRenaming) -> MountStatus.Transfer {
+    MountStatus.Transfer(
+      renamingOf: renaming.source,
+      to: renaming.target,
+      bytesDone: renaming.progress.byteCountDone,
+      bytesTotal: renaming.progress.byteCount,
+      partsDone: renaming.progress.keyCountDone,
+      partsTotal: renaming.progress.keyCount
     )
   }
 
