@@ -63,7 +63,7 @@ struct BucketURLTests {
     arguments: [
       ("data", BucketURL.Purpose.bucket, "is not a bucket URL"),
       ("/srv/data", .bucket, "write file:///srv/data"),
-      ("gs://data", .bucket, "a store that isn't known; use s3:// or file://"),
+      ("gs://data", .bucket, "a store that isn't known; use s3://, tos:// or file://"),
       ("://data", .bucket, "is not a bucket URL"),
       ("s3://", .bucket, "has no bucket"),
       ("s3:///key", .object, "has no bucket"),
