@@ -43,6 +43,7 @@ extension MountedBucket {
         .removed(place.child.component, .file, settledAt: time.now)
       return Self.takeName(from: place, &tables)
     }
+    boundChanges(in: place.directory)
     if let draft {
       if let node { endDraft(of: node) } else { drafts?.end(draft) }
     }
@@ -70,6 +71,19 @@ extension MountedBucket {
     guard size <= Self.fetchedSizeMax else { return }
     // What fails is told to who reads it.
     if let draft { _ = await draft.load() } else { _ = await file?.load() }
+  }
+
+  /// Changes in the names of one directory that are kept, at most; they take some 3 MB.
+  private static let changeCountMax = 20_000
+
+  /// Drops the changes of a directory that the store has, when they have become too many, and the listings
+  /// that are true only with them.
+  func boundChanges(in directory: Directory) {
+    let prefix = directory.prefix
+    let count = tables.withLock { $0.changes[prefix]?.count ?? 0 }
+    guard count > Self.changeCountMax else { return }
+    directory.forgetListings()
+    tables.withLock { $0.changes[prefix]?.told(at: .distantFuture) }
   }
 
   /// The name of a file leads to it no more; who has it open goes on.

@@ -352,6 +352,14 @@ def test_the_content_type_is_set(mounted, bucket):
     assert os.getxattr(mount / "f", "user.dipper.content-type") == b"text/csv" and mount.read("f") == b"x"
 
 
+def test_the_content_type_follows_from_the_name(mounted, bucket):
+    mount = mounted()
+    for name in ("a.html", "b.PNG", "c"):
+        open(mount / name, "w").close()
+    types = [bucket.s3.head_object(Bucket=bucket.name, Key=name)["ContentType"] for name in ("a.html", "b.PNG", "c")]
+    assert types[:2] == ["text/html", "image/png"] and types[2] in ("binary/octet-stream", "application/octet-stream")
+
+
 def test_a_sequence_of_small_files_costs_one_request_each(mounted, bucket):
     mount = mounted()
     os.mkdir(mount / "d")

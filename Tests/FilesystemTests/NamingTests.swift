@@ -217,4 +217,24 @@ import Testing
     try await mount.make("%dipper%a%0A", "x")
     #expect(mount.store.keys == [ObjectKey("a\n")])
   }
+
+  @Test func n5ALargeDirectoryIsListedAgainWhenItsNamesHaveCostAsMuch() async throws {
+    let mount = try mount()
+    for index in 0..<3000 { mount.place("f\(index)") }
+    #expect(try await mount.names().count == 3000)
+    mount.clock.advance(by: .seconds(60))
+    let callCount = mount.store.calls.count
+    for index in 0..<100 { _ = try await mount.lookup("absent\(index)") }
+    // Five names by two requests each, and all others by three pages.
+    #expect(mount.store.calls.count == callCount + 13)
+  }
+
+  @Test func whatIsRememberedOfChangesIsBounded() async throws {
+    let mount = try mount()
+    for index in 0..<20_010 { mount.place("f\(index)") }
+    let names = try await mount.names()
+    for name in names.dropLast(5) { try await mount.remove(name) }
+    #expect(try await mount.names() == Array(names.suffix(5)))
+    #expect(try await mount.lookup(names[0]).node == nil)
+  }
 }
