@@ -146,15 +146,34 @@ extension MountedBucket {
   /// Stores the marker of a directory, unless there is an object at its prefix.
   func putMarker(_ prefix: ObjectKey, by deadline: Instant) async throws(StoreError) {
     let store = queries.store
-    let request = PutRequest(
-      key: prefix,
-      condition: store.capabilities.hasConditionalCreate == false ? .none : .ifAbsent,
-      contentType: DirectoryMarker.contentType
-    )
+    var request = PutRequest(key: prefix, contentType: DirectoryMarker.contentType)
+    if store.capabilities.hasConditionalCreate != false { request.condition = .ifAbsent }
     do throws(StoreError) {
       _ = try await store.put(request, body: .empty, context: context(deadline))
     } catch {
       guard error.kind == .alreadyExists || error.kind == .preconditionFailed else { throw error }
+      // Some stores take a directory that they have, and show no key for, for an object.
+      guard try await isMissing(prefix, by: deadline) else { return }
+      request.condition = .none
+      _ = try await store.put(request, body: .empty, context: context(deadline))
+    }
+  }
+
+  private func isMissing(
+    _ key: ObjectKey,
+    by deadline: Instant
+  ) async throws(StoreError) -> Bool {
+    do throws(StoreError) {
+      _ = try await queries.store.head(
+        key,
+        versionID: nil,
+        ifMatch: nil,
+        context: context(deadline)
+      )
+      return false
+    } catch {
+      if error.kind == .notFound { return true }
+      throw error
     }
   }
 }

@@ -143,6 +143,13 @@ extension MountedBucket {
     }
   }
 
+  /// What a new object has beside its bytes.
+  private func objectFacts(ofFileNamed component: [UInt8]) -> ObjectFacts {
+    let type = String(validating: component, as: UTF8.self)
+      .flatMap { options.contentTypes.type(ofFileNamed: $0) }
+    return ObjectFacts(headers: ContentHeaders(contentType: type))
+  }
+
   /// A file that was made.
   struct MadeFile: Sendable {
     let node: NodeID
@@ -157,7 +164,7 @@ extension MountedBucket {
     let key = place.key
     let draft: Draft
     do throws(FileError) {
-      draft = try drafts.create(key)
+      draft = try drafts.create(key, facts: objectFacts(ofFileNamed: place.child.component))
     } catch {
       return .failure(error)
     }

@@ -61,7 +61,7 @@ extension MountedBucket {
     by deadline: Instant,
     waiter: @escaping @Sendable (LookupOutcome) -> Void
   ) -> @Sendable () -> Void {
-    if hasShortListing(directory) {
+    if hasShortListing(directory) || directory.isWorthListing() {
       return refreshListing(of: directory, at: now) { listing in
         switch listing.status {
         case .failed(let error):

@@ -105,8 +105,8 @@ extension MountedBucket {
     do throws(StoreError) {
       switch try await contents(of: prefix, by: deadline).get() {
       case .something: return notEmpty
-      case .nothing where !queries.store.capabilities.hasDirectories: break
       case .nothing, .marker:
+        // Also if there is none: some stores have a directory although no key tells of it.
         try await queries.store.delete(prefix, ifMatch: nil, context: context(deadline))
       }
     } catch {

@@ -74,6 +74,7 @@ extension MountedBucket {
     if let draft, draft.isDirty { _ = try await draft.publish().get() }
     // What is replaced must not be published over it.
     await replaced?.discard()
+    await fetchForReaders(at: target)
     let version = tables.withLock { tables in
       tables.inodes.nodeID(entry.component, .file, in: source.directory.prefix)
         .flatMap { tables.inodes.node($0)?.entry?.version } ?? entry.version

@@ -48,7 +48,7 @@ def test_W4_what_a_killed_daemon_could_not_store_the_next_one_does(weather_mount
     data = os.urandom(3 * MIB)
     mount = weather_mount(options=["--deadline", "5", "--max-retries", "1"]).start()
     os.mkdir(mount / "d")
-    proxy.offline = True
+    proxy.go_offline()
     file = os.open(mount / "d/f", os.O_CREAT | os.O_WRONLY)
     os.write(file, data)
     with pytest.raises(OSError) as failure:
@@ -56,7 +56,7 @@ def test_W4_what_a_killed_daemon_could_not_store_the_next_one_does(weather_mount
     assert failure.value.errno in (errno.ETIMEDOUT, errno.EIO)
     assert [item["path"] for item in mount.status()["unsaved"]] == ["d/f"]
     mount.kill()
-    proxy.offline = False
+    proxy.go_online()
     mount.start()
     wait_for(lambda: [k for k in listing(strict_bucket) if k == "d/f"], "the file to be stored")
     assert strict_bucket.get("d/f") == data and mount.read("d/f") == data

@@ -72,7 +72,7 @@ def test_files_are_edited_as_editors_do(mount):
     shell('printf "%s\\n" "1s/one/ONE/" w q | ed -s "$1" && grep -q ONE "$1"', path)
     # As vim saves: by a backup that is renamed and a new file, or over the old one.
     for options in ("set backupcopy=no", "set backupcopy=yes"):
-        shell('vim -Nes -u NONE -c "$2" -c "normal Ggox" -c wq "$1" && tail -n 1 "$1" | grep -qx x', path, options)
+        shell('vim -Nes -u NONE -c "$2" -c "normal Gox" -c wq "$1" && tail -n 1 "$1" | grep -qx x', path, options)
     with open(path + ".tmp", "w") as file:
         file.write("replaced")
     os.replace(path + ".tmp", path)

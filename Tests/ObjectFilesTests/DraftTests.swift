@@ -116,7 +116,7 @@ import Testing
     try draft.write(content, at: 0)
     let object = try #require(try await draft.publish().get())
     #expect(bench.store.bytes(at: key) == content)
-    #expect(bench.store.calls.of(.uploadPart).count == 3)
+    #expect(bench.store.calls.of(.uploadPart).count == 2)
     #expect(object.version.etag == bench.store.metadata(at: key)?.version.etag)
     #expect(bench.store.openUploads.isEmpty)
   }

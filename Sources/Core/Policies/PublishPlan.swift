@@ -58,6 +58,24 @@ package enum PublishPlan: Hashable, Sendable {
       self = .parts(try PublishPart.parts(of: extents, limits))
     }
   }
+
+  /// Plans the publishing of a file of which parts have been uploaded while it was written: cut as its stream
+  /// was.
+  ///
+  /// - Throws: `PartLimits.Violation` if the stream's parts don't take all of it.
+  package init(uploading size: Int, cutBy stream: StreamPlan) throws(PartLimits.Violation) {
+    var parts: [PublishPart] = []
+    var end = 0
+    while end < size {
+      guard let next = stream.size(ofPart: parts.count + 1) else {
+        throw .objectSize(size, max: end)
+      }
+      let range = ByteRange(end, min(size, end + next))
+      parts.append(PublishPart(range, .upload))
+      end = range.upperBound
+    }
+    self = .parts(parts)
+  }
 }
 
 /// A part of a draft's multipart upload.

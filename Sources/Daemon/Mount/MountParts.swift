@@ -161,6 +161,7 @@ struct MountParts: Sendable {
     // To the others the kernel would not listen.
     options.offersWholeFiles = settings.usesPassthrough && ProcessEnvironment.userID == 0
     options.isOffline = settings.isOffline
+    options.contentTypes = contentTypes()
     // The other half is left to transfers.
     options.listingMemoryMax = settings.memory / 2
     options.prefetch = PrefetchPolicy.Limits(
@@ -169,6 +170,13 @@ struct MountParts: Sendable {
       parallelMax: settings.parallel
     )
     return options
+  }
+
+  /// The system's table of content types, empty where there is none.
+  private static func contentTypes() -> ContentTypes {
+    // Source: mime.types(5): this is where it lies.
+    guard let bytes = try? SmallFile.read("/etc/mime.types") else { return ContentTypes() }
+    return ContentTypes(parsing: String(decoding: bytes, as: UTF8.self))
   }
 
   /// Makes what is written to; nil in a mount that only reads.

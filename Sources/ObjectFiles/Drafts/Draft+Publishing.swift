@@ -1,4 +1,3 @@
-internal import Caching
 package import Core
 internal import Support
 internal import Transfer
@@ -104,17 +103,21 @@ extension Draft {
   }
 
   private func run(_ flight: DraftFlight) async -> DraftFlight.Outcome {
-    if case .failure(let error) = await loadFacts() { return .failure(error) }
+    if case .failure(let error) = await loadFacts() {
+      guard error.code == .stale, let cause = error.cause else { return .failure(error) }
+      return .failure(state.withLock { FileError(.targetChanged(cause), publishing: $0.key, .none) })
+    }
     let snapshot = await freeze()
     flight.revision.withLock { $0 = snapshot.revision }
     do throws(TransferError) {
-      let object = try await send(snapshot)
+      let object = try await FrozenDraft(self, snapshot).publish()
       return state.withLock { state in
         guard !state.isDiscarded else { return .success(nil) }
         state.published(object, snapshot)
         return .success(object)
       }
     } catch {
+      state.withLock { $0.triedRevision = snapshot.revision }
       return .failure(FileError(error, publishing: snapshot.key, snapshot.condition))
     }
   }
@@ -131,139 +134,6 @@ extension Draft {
       if let snapshot { return snapshot }
       await gate.wait()
     }
-  }
-
-  private func send(
-    _ snapshot: DraftState.Snapshot
-  ) async throws(TransferError) -> ObjectMetadata {
-    let size = snapshot.extents.size
-    let whole = ByteRange(0, size)
-    try await materialize(whole, of: snapshot)
-    var facts = snapshot.facts
-    environment.stamp(&facts, snapshot.timeSet)
-    let put = PutRequest(
-      key: snapshot.key,
-      condition: environment.obeyed(snapshot.condition),
-      facts: facts
-    )
-    if size > environment.settings.partSizeOrUsual {
-      var request = ObjectUploadRequest(to: put, of: environment.storeName)
-      request.partSize = environment.settings.partSize
-      request.parallel = environment.settings.parallel
-      request.retryCountMax = environment.settings.retryCountMax
-      let upload = ObjectUpload(
-        of: staged.dataPath(snapshot.file),
-        request,
-        to: environment.store,
-        in: environment.transfers
-      )
-      return metadata(of: try await upload.run(), facts)
-    }
-    do throws(StoreError) {
-      return try await environment.store.put(
-        put,
-        body: size == 0
-          ? .empty : .file(descriptor: try descriptor(snapshot.file), range: whole),
-        context: RequestContext(
-          deadline: environment.files.time.now + .seconds(24 * 3600),
-          retryCountMax: environment.settings.retryCountMax
-        )
-      )
-    } catch {
-      let isRefused = error.kind == .alreadyExists || error.kind == .preconditionFailed
-      throw isRefused ? .targetChanged(error) : .store(error)
-    }
-  }
-
-  private func descriptor(_ file: Int) throws(StoreError) -> Int32 {
-    do throws(DiskFailure) {
-      return try staged.file(file).number
-    } catch {
-      throw StoreError(.sinkRefused, .putObject, message: "\(error)", errno: error.errno)
-    }
-  }
-
-  /// Gives the frozen data file the bytes of a range that it lacks.
-  private func materialize(
-    _ range: ByteRange,
-    of snapshot: DraftState.Snapshot
-  ) async throws(TransferError) {
-    var offset = range.lowerBound
-    while offset < range.upperBound {
-      let step = ByteRange(offset, min(range.upperBound, offset + Self.stepSize))
-      try await materializeStep(step, of: snapshot)
-      offset = step.upperBound
-    }
-  }
-
-  /// What is fetched into memory at a time on the way to the data file.
-  private static let stepSize = 4 << 20
-
-  private func materializeStep(
-    _ range: ByteRange,
-    of snapshot: DraftState.Snapshot
-  ) async throws(TransferError) {
-    let missing = state.withLock { state in
-      (state.local[snapshot.file] ?? ByteRangeSet()).gaps(in: range)
-    }
-    for gap in missing {
-      let pieces = snapshot.extents.pieces(in: gap)
-      let bytes: [UInt8]?
-      if pieces.allSatisfy({ $0.place == .hole }) {
-        bytes = nil
-      } else {
-        switch await self.bytes(of: pieces) {
-        case .success(let found): bytes = found
-        case .failure(let error):
-          if let cause = error.cause { throw .store(cause) }
-          throw .fetch(.deadline(error.message))
-        }
-      }
-      do throws(DiskFailure) {
-        try await environment.transfers.disk.run { [staged] () throws(DiskFailure) in
-          let file = try staged.file(snapshot.file)
-          guard let bytes else { return try file.zero(gap) }
-          try bytes.span.bytes.withUnsafeBytes { (buffer) throws(DiskFailure) in
-            try file.write(buffer, at: gap.lowerBound)
-          }
-        }
-      } catch {
-        throw .disk(error)
-      }
-      state.withLock { $0.materialized(gap, in: snapshot.file) }
-    }
-  }
-
-  /// What the store would say of an object that it has just been given.
-  private func metadata(of stored: StoredObject, _ facts: ObjectFacts) -> ObjectMetadata {
-    var metadata = ObjectMetadata(
-      version: ObjectVersion(
-        key: stored.key,
-        etag: stored.etag,
-        size: stored.size,
-        lastModified: environment.files.time.wallTime.wholeSecond
-      )
-    )
-    metadata.headers = facts.headers
-    metadata.userMetadata = facts.userMetadata
-    metadata.storageClass = facts.storageClass
-    metadata.currentVersionID = stored.versionID
-    metadata.crc64 = stored.crc64
-    metadata.tagCount = facts.tags.count
-    return metadata
-  }
-}
-
-extension Drafts.Environment {
-  /// The condition, if the store looks at such; without one if it is known not to.
-  func obeyed(_ condition: WriteCondition) -> WriteCondition {
-    let isKnown =
-      switch condition {
-      case .none: true
-      case .ifAbsent: store.capabilities.hasConditionalCreate ?? true
-      case .ifMatch: store.capabilities.hasConditionalReplace ?? true
-      }
-    return isKnown ? condition : .none
   }
 }
 

@@ -31,6 +31,8 @@ struct DraftState: Sendable {
   var isModifiedSet = false
   /// Its name was removed: it is never published any more.
   var isDiscarded = false
+  /// The changes that the last try covered, if it may have been done though no answer said so.
+  var triedRevision: Int?
   /// Why the last try to publish it failed.
   var failure: FileError?
   var flight: DraftFlight?
@@ -51,6 +53,12 @@ struct DraftState: Sendable {
     let revision: Int
     /// The last data file that it has bytes in.
     let file: Int
+    /// Where data files have its bytes.
+    let local: [Int: ByteRangeSet]
+    /// The object that the store has.
+    let base: ObjectMetadata?
+    /// An earlier try may have been done though no answer said so.
+    let isRepeated: Bool
     let facts: ObjectFacts
     let hasNewFacts: Bool
     /// The time that a program set; nil if something was written since.
@@ -137,6 +145,9 @@ struct DraftState: Sendable {
       extents: extents,
       revision: revision,
       file: file,
+      local: local,
+      base: base,
+      isRepeated: triedRevision == revision,
       facts: facts,
       hasNewFacts: hasNewFacts,
       timeSet: isModifiedSet ? modified : nil
@@ -150,6 +161,7 @@ struct DraftState: Sendable {
     publishedRevision = snapshot.revision
     if revision == snapshot.revision { hasNewFacts = false }
     failure = nil
+    triedRevision = nil
     condition = object.version.etag.map { .ifMatch($0) } ?? .none
     thaw()
   }

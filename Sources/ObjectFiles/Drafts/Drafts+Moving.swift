@@ -64,7 +64,7 @@ extension Drafts {
       of: environment.storeName
     )
     request.conditions.ifMatch = version.etag
-    request.condition = environment.obeyed(replaces ? .none : .ifAbsent)
+    request.condition = replaces ? .none : .ifAbsent
     request.parallel = environment.settings.parallel
     request.retryCountMax = environment.settings.retryCountMax
     let task = ObjectCopy(

@@ -1,0 +1,51 @@
+package import Core
+
+/// A draft to be made the object at its key.
+package struct PublishRequest: Sendable {
+  /// The bucket as the user named it, with its endpoint.
+  package var storeName: String
+  /// The object to be, with its facts and its condition.
+  package var target: PutRequest
+  /// How it is put together.
+  package var plan: PublishPlan
+  /// What the draft is at the moment: its tag changes whenever the draft does, so that an upload is only
+  /// gone on with if it is of the same bytes.
+  package var draft: ObjectVersion
+  /// Where the checkpoint of its upload lies; nil keeps none.
+  package var checkpointPath: String?
+  /// Bytes of an upload part, for the checkpoint.
+  package var partSize = PartLimits.usualPartSize
+  /// Parts in flight, brought into 1 to 1,000.
+  package var parallel = 8
+  /// How often the store retries each request; nil leaves it to the deadline.
+  package var retryCountMax: Int?
+  /// An earlier try of the same may have been done though no answer said so.
+  package var isRepeated = false
+
+  /// Creates a request.
+  package init(
+    _ target: PutRequest,
+    of storeName: String,
+    by plan: PublishPlan,
+    draft: ObjectVersion
+  ) {
+    self.target = target
+    self.storeName = storeName
+    self.plan = plan
+    self.draft = draft
+  }
+
+  /// What the checkpoint of the upload begins with.
+  package var identity: CheckpointIdentity {
+    var task = ["kind": "publish", "part-size": "\(partSize)"]
+    task["metadata"] = target.factsText
+    task["storage-class"] = target.storageClass
+    return CheckpointIdentity(store: "draft", version: draft, task: task)
+  }
+
+  /// Whether parts that `earlier` records are parts of this.
+  func continues(_ earlier: UploadCheckpoint) -> Bool {
+    earlier.upload.store == storeName && earlier.upload.reference.key == target.key
+      && earlier.identity.isSameContent(as: identity) && earlier.identity.task == identity.task
+  }
+}
