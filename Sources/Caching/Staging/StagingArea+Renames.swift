@@ -1,4 +1,5 @@
-package import Support
+package import Core
+internal import Support
 
 extension StagingArea {
   /// The directory for the journals of renamings, beside this one; made if it isn't there.

@@ -71,30 +71,30 @@ extension Drafts {
       let failure = FileError(error, of: "the journals of renamings can't be read: \(error)")
       return [RecoveredTree(source: ObjectKey(""), target: ObjectKey(""), failure: failure)]
     }
-    for path in journals {
-      do throws(TransferError) {
-        let journal = try await TreeRename.resume(
-          path,
-          like: try request(ObjectKey(""), ObjectKey("")),
-          in: environment.store,
-          environment: environment.transfers
-        )
-        recovered.append(RecoveredTree(source: journal.source, target: journal.target))
-      } catch let error as FileError {
-        recovered.append(
-          RecoveredTree(source: ObjectKey(""), target: ObjectKey(""), failure: error)
-        )
-      } catch {
-        let failure = FileError(
-          .inputOutput,
-          "a renaming that was interrupted could not be finished (its journal is \(path)): \(error)"
-        )
-        recovered.append(
-          RecoveredTree(source: ObjectKey(""), target: ObjectKey(""), failure: failure)
-        )
-      }
-    }
+    for path in journals { recovered.append(await recoverTree(path)) }
     return recovered
+  }
+
+  private func recoverTree(_ path: String) async -> RecoveredTree {
+    var tree = RecoveredTree(source: ObjectKey(""), target: ObjectKey(""))
+    do {
+      let journal = try await TreeRename.resume(
+        path,
+        like: try request(ObjectKey(""), ObjectKey("")),
+        in: environment.store,
+        environment: environment.transfers
+      )
+      tree.source = journal.source
+      tree.target = journal.target
+    } catch let error as FileError {
+      tree.failure = error
+    } catch {
+      tree.failure = FileError(
+        .inputOutput,
+        "a renaming that was interrupted could not be finished (its journal is \(path)): \(error)"
+      )
+    }
+    return tree
   }
 
   private func request(

@@ -88,7 +88,29 @@ extension TreeRename {
   }
 
   /// One request copies it, with all that belongs to it.
+  ///
+  /// A listing's tag isn't HEAD's everywhere (SeaweedFS, of a directory's marker), so where the condition
+  /// fails it is asked for. Has it changed, then a later listing tells that, too.
   private func copyWhole(
+    _ object: ObjectMetadata,
+    to key: ObjectKey
+  ) async throws(TransferError) -> String {
+    do throws(TransferError) {
+      return try await copyByOneRequest(object, to: key)
+    } catch {
+      guard case .sourceChanged = error else { throw error }
+      var found: ObjectMetadata
+      do throws(StoreError) {
+        found = try await store.head(object.key, versionID: nil, ifMatch: nil, context: context())
+      } catch let failure {
+        throw TransferError(failure)
+      }
+      found.storageClass = object.storageClass
+      return try await copyByOneRequest(found, to: key)
+    }
+  }
+
+  private func copyByOneRequest(
     _ object: ObjectMetadata,
     to key: ObjectKey
   ) async throws(TransferError) -> String {
