@@ -417,7 +417,9 @@ extension DirectoryListing {
         return
       }
     }
-    end(.failed(FileError(error, of: .name).uninterrupted), observer)
+    // Not ENOENT for a directory that is gone: the C library takes that of `readdir` for the end, and
+    // what nobody could list would look empty. Source: glibc, sysdeps/unix/sysv/linux/readdir.c.
+    end(.failed(FileError(error, of: .openFile).uninterrupted), observer)
   }
 
   private func end(

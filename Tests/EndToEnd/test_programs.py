@@ -414,7 +414,7 @@ def test_signals_that_a_mount_outlives(local, name):
     assert "unmounted" in mount.log()
 
 
-@pytest.mark.parametrize("name", ["QUIT", "TERM", "INT"])
+@pytest.mark.parametrize("name", ["QUIT", "TERM", "INT", "PWR", "XCPU"])
 def test_signals_that_end_a_mount(local, name):
     mount = local().start()
     pid = mount.pid

@@ -41,6 +41,18 @@ extension WireAnswers {
     }
   }
 
+  /// What a refused listing means where directories don't exist by themselves.
+  ///
+  /// A listing names no object that could be missing, so such an answer is none, and what it was asked
+  /// for must not be taken for absent or empty.
+  static func refusedListing(_ error: StoreError) -> StoreError {
+    guard error.kind == .notFound else { return error }
+    var error = error
+    error.kind = .invalidAnswer
+    error.message = "a listing was answered as if it named an object: \(error.message)"
+    return error
+  }
+
   static func sentence(for kind: StoreError.Kind, _ answer: WireAnswer) -> String {
     switch kind {
     case .notFound: "there is no such object"
