@@ -66,8 +66,13 @@ extension TOSAnswers {
   /// may be short, or empty, although more follows; its lists may be missing or null.
   ///
   /// - Parameters:
+  ///   - answer: the store's answer.
+  ///   - request: the request that it answers.
+  ///   - list: what was asked for.
   ///   - isFlat: true if the bucket is known to be flat. Elsewhere a directory that isn't there may be
   ///     told with 404, which is `.notFound`.
+  /// - Returns: the page, and how many entries were left out of it.
+  /// - Throws: `StoreError` if the store refused, or its page breaks the protocol.
   package static func listing(
     _ answer: WireAnswer,
     to request: WireRequest,
