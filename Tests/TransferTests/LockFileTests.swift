@@ -10,7 +10,7 @@ import Transfer
     let path = directory.file("lock")
     let threadCount = 4
     let pool = BlockingPool(threadCount: threadCount)
-    let holderCount = Lock(0)
+    let (holderCount, sharedCount) = (Lock(0), Lock(0))
     let takenCounts = try await withThrowingTaskGroup(of: Int.self) { group in
       for number in 0..<threadCount {
         group.addTask {
@@ -25,12 +25,11 @@ import Transfer
                 continue
               }
               takenCount += 1
-              #expect(
-                holderCount.withLock {
-                  $0 += 1
-                  return $0
-                } == 1
-              )
+              let isAlone = holderCount.withLock { count in
+                count += 1
+                return count == 1
+              }
+              if !isAlone { sharedCount.withLock { $0 += 1 } }
               holderCount.withLock { $0 -= 1 }
               try? lock.removeFile()
             }
@@ -40,6 +39,7 @@ import Transfer
       }
       return try await group.reduce(into: []) { $0.append($1) }
     }
+    #expect(sharedCount.withLock { $0 } == 0)
     #expect(takenCounts.count == threadCount)
     #expect(takenCounts.allSatisfy { $0 > 0 })
     #expect(!directory.exists("lock"))
