@@ -155,12 +155,15 @@ import Testing
     #expect(uploaded(parts) == 0)
   }
 
-  @Test func aStreamIsCutAsItWasSent() throws {
-    let stream = try StreamPlan(partSize: 5 << 20)
-    let plan = try PublishPlan(uploading: 12 << 20, cutBy: stream)
+  @Test func whatIsUploadedAsAWholeIsCutAsItIsSentWhileItIsWritten() throws {
+    var limits = PublishPlan.Limits()
+    limits.partSize = 5 << 20
+    limits.putSizeMax = 5 << 20
+    var extents = FileExtents()
+    extents.write(ByteRange(0, 12 << 20), file: 1)
     let mebibyte = Self.mebibyte
     #expect(
-      plan
+      try PublishPlan(extents, published: nil, limits: limits)
         == .parts([
           PublishPart(ByteRange(0, 5 * mebibyte), .upload),
           PublishPart(ByteRange(5 * mebibyte, 10 * mebibyte), .upload),

@@ -10,20 +10,32 @@ import Transfer
 struct DraftBench {
   let directory: TestDirectory
   let store: SimulatedStore
-  let faults: FaultPlan
   let cache: ObjectCache
   let drafts: Drafts
   let observer = DraftObservations()
 
   init(
-    settings: Drafts.Settings = Drafts.Settings(),
+    settings: Drafts.Settings = DraftBench.settings,
     behaviour: SimulatedStore.Behaviour = .init(),
     faults: FaultPlan = FaultPlan()
   ) throws {
-    directory = try TestDirectory()
-    self.faults = faults
-    store = SimulatedStore(time: SystemClock(), faults: faults, behaviour: behaviour)
-    let log = Log(level: .error)
+    let store = SimulatedStore(time: SystemClock(), faults: faults, behaviour: behaviour)
+    try self.init(settings, store, TestDirectory())
+  }
+
+  /// A mount of `store` whose drafts lie in `directory`.
+  init(
+    _ settings: Drafts.Settings,
+    _ store: SimulatedStore,
+    _ directory: TestDirectory,
+    diskFaults: PartFile.DiskFaults? = nil
+  ) throws {
+    self.directory = directory
+    self.store = store
+    let log = Log(
+      level: .error,
+      target: .descriptor(try FileDescriptor.open("/dev/null", .readWrite))
+    )
     let transfers = TransferEnvironment(
       scheduler: FetchScheduler(parallel: 4, budget: MemoryBudget(limit: 64 << 20)),
       timers: testTimers,
@@ -31,7 +43,8 @@ struct DraftBench {
     )
     cache = try ObjectCache(
       ObjectCache.Settings(
-        root: directory.file("cache"),
+        // Of its own: the mount before may still have the other one.
+        root: directory.file("cache-\(UInt64.random(in: 0 ... .max))"),
         storeName: store.name,
         holder: "a test",
         byteCountMax: 1 << 30
@@ -43,7 +56,7 @@ struct DraftBench {
       Drafts.Environment(
         store: store,
         storeName: store.name,
-        staging: try StagingArea(at: directory.file("staged"), log: log),
+        staging: try StagingArea(at: directory.file("staged"), log: log, faults: diskFaults),
         transfers: transfers,
         files: ObjectFile.Environment(
           cache: cache,
@@ -56,6 +69,55 @@ struct DraftBench {
       )
     )
   }
+
+  /// What tests of crashes and faults need: nothing is tried twice.
+  static var settings: Drafts.Settings {
+    var settings = Drafts.Settings()
+    settings.retryCountMax = 0
+    return settings
+  }
+
+  /// The next mount, after this one has ended somehow.
+  func remounted(
+    _ settings: Drafts.Settings = DraftBench.settings,
+    diskFaults: PartFile.DiskFaults? = nil
+  ) throws -> DraftBench {
+    try DraftBench(settings, store, directory, diskFaults: diskFaults)
+  }
+}
+
+/// Waits until `condition` holds; false if it does not within ten seconds.
+func eventually(_ condition: () -> Bool) async -> Bool {
+  let clock = SystemClock()
+  let deadline = clock.now + .seconds(10)
+  while !condition() {
+    if clock.now > deadline { return false }
+    await testTimers.sleep(until: clock.now + .milliseconds(1))
+  }
+  return true
+}
+
+/// A disk that fails from some step on, as if the process had been killed there.
+final class DyingDisk: Sendable {
+  private let stepCount = Lock(0)
+  private let lastStep: Int
+
+  init(after lastStep: Int) { self.lastStep = lastStep }
+
+  /// It has failed.
+  var isDead: Bool { stepCount.withLock { $0 } > lastStep }
+
+  var faults: PartFile.DiskFaults {
+    { [self] (step) throws(DiskFailure) in
+      let count = stepCount.withLock { count in
+        count += 1
+        return count
+      }
+      if count > lastStep {
+        throw DiskFailure(errno: 28, action: "\(step)", reason: "No space left on device")
+      }
+    }
+  }
 }
 
 /// The timers of all tests: each would have a thread of its own.
@@ -64,8 +126,11 @@ let testTimers = Timers()
 /// Collects what goes wrong.
 final class DraftObservations: DraftObserver {
   let failures = Lock([FileError]())
-  func published(_ draft: Draft, _ object: ObjectMetadata) {}
+  let published = Lock([ObjectKey]())
   func readFailed(_ error: FileError) { failures.withLock { $0.append(error) } }
+  func published(_ draft: Draft, _ object: ObjectMetadata) {
+    published.withLock { $0.append(object.key) }
+  }
   func publishFailed(_ draft: Draft, _ error: FileError) { failures.withLock { $0.append(error) } }
 }
 

@@ -8,7 +8,7 @@ import Testing
   private let key = ObjectKey("large")
 
   private func bench() throws -> DraftBench {
-    var settings = Drafts.Settings()
+    var settings = DraftBench.settings
     settings.partSize = 64 << 10
     var behaviour = SimulatedStore.Behaviour()
     behaviour.partSizeMin = 64 << 10

@@ -58,24 +58,6 @@ package enum PublishPlan: Hashable, Sendable {
       self = .parts(try PublishPart.parts(of: extents, limits))
     }
   }
-
-  /// Plans the publishing of a file of which parts have been uploaded while it was written: cut as its stream
-  /// was.
-  ///
-  /// - Throws: `PartLimits.Violation` if the stream's parts don't take all of it.
-  package init(uploading size: Int, cutBy stream: StreamPlan) throws(PartLimits.Violation) {
-    var parts: [PublishPart] = []
-    var end = 0
-    while end < size {
-      guard let next = stream.size(ofPart: parts.count + 1) else {
-        throw .objectSize(size, max: end)
-      }
-      let range = ByteRange(end, min(size, end + next))
-      parts.append(PublishPart(range, .upload))
-      end = range.upperBound
-    }
-    self = .parts(parts)
-  }
 }
 
 /// A part of a draft's multipart upload.
@@ -109,6 +91,7 @@ extension PublishPart {
     let (product, overflow) = rules.sizeMax.multipliedReportingOverflow(by: rules.countMax)
     guard overflow || size <= product else { throw .objectSize(size, max: product) }
     var cuts = CopyCuts(extents, sizeMin: rules.sizeMin)
+    if cuts.copies.isEmpty, let parts = try streamed(size, limits) { return parts }
     var (partSize, copySize) = (limits.partSize, limits.copyPartSize)
     while true {
       let parts = parts(size, cuts.copies, rules, partSize: partSize, copySize: copySize)
@@ -122,6 +105,24 @@ extension PublishPart {
       copySize = min(2 * copySize, rules.sizeMax)
       cuts = CopyCuts(extents, sizeMin: min(2 * cuts.sizeMin, rules.sizeMax))
     }
+  }
+
+  /// Cuts what is uploaded as a whole just as it is cut when it is sent while it is being written, so that
+  /// those parts count; nil if it is too long for that.
+  private static func streamed(
+    _ size: Int,
+    _ limits: PublishPlan.Limits
+  ) throws(PartLimits.Violation) -> [PublishPart]? {
+    let stream = try StreamPlan(partSize: limits.partSize, limits: limits.parts)
+    var parts: [PublishPart] = []
+    var end = 0
+    while end < size {
+      guard let next = stream.size(ofPart: parts.count + 1) else { return nil }
+      let range = ByteRange(end, min(size, end + next))
+      parts.append(PublishPart(range, .upload))
+      end = range.upperBound
+    }
+    return parts
   }
 
   private static func parts(

@@ -66,7 +66,7 @@ struct MountParts: Sendable {
       log: log,
       makeDrafts: try drafts(settings, bucket.location, store, cache, environment)
     )
-    await filesystem.recoverDrafts()
+    warn((await filesystem.recoverDrafts())?.message)
     return MountParts(
       settings: settings,
       cache: cache,
@@ -282,7 +282,14 @@ struct MountParts: Sendable {
     status.counters?.passthroughOpens = passthrough?.openCount ?? 0
     let pending = filesystem.pendingFiles
     status.transfers = cache.openDownloads.compactMap(transfer) + pending.map { transfer($0) }
-    status.unsaved = pending.compactMap { file in
+    status.unsaved = unsaved(pending)
+    status.errors = errors.all.map { MountStatus.Failure($0, errnoName: $0.error.code.errnoName) }
+    return status
+  }
+
+  /// What could not be stored.
+  private func unsaved(_ files: [PendingFile]) -> [MountStatus.Unsaved] {
+    let known = files.compactMap { file in
       file.failure.map { reason in
         MountStatus.Unsaved(
           path: file.path,
@@ -292,8 +299,15 @@ struct MountParts: Sendable {
         )
       }
     }
-    status.errors = errors.all.map { MountStatus.Failure($0, errnoName: $0.error.code.errnoName) }
-    return status
+    let unknown = filesystem.unreadableDrafts.map { path in
+      MountStatus.Unsaved(
+        path: "",
+        bytes: 0,
+        reason: "what an earlier mount left here is damaged, or of another version of dipper",
+        keptAt: path
+      )
+    }
+    return known + unknown
   }
 
   /// A file that is being written, or is to be stored.

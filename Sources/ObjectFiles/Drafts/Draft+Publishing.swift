@@ -1,3 +1,4 @@
+internal import Caching
 package import Core
 internal import Support
 internal import Transfer
@@ -68,15 +69,11 @@ extension Draft {
           context: context
         )
       }
-      return .success(
-        state.withLock { [facts] state in
-          if !state.knowsFacts {
-            state.facts = facts
-            state.knowsFacts = true
-          }
-          return state.facts
-        }
-      )
+      let known = state.withLock { [facts] state in
+        if !state.knowsFacts { state.record(.facts(facts, isNew: false)) }
+        return state.facts
+      }
+      return .success(known)
     } catch {
       return .failure(FileError(error, of: .openFile))
     }
@@ -86,17 +83,7 @@ extension Draft {
   private func start(_ flight: DraftFlight) {
     let task = Task { [self] in
       let outcome = await run(flight)
-      state.withLock(wakingAll: true) { state in
-        state.flight = nil
-        state.isFreezing = false
-        state.thaw()
-        if case .failure(let error) = outcome, !state.isDiscarded { state.failure = error }
-      }
-      switch outcome {
-      case .success(let object?): environment.observer.published(self, object)
-      case .success(nil): break
-      case .failure(let error): environment.observer.publishFailed(self, error)
-      }
+      await ended(flight, outcome)
       flight.end(outcome)
     }
     flight.task.withLock { $0 = task }
@@ -107,18 +94,62 @@ extension Draft {
       guard error.code == .stale, let cause = error.cause else { return .failure(error) }
       return .failure(state.withLock { FileError(.targetChanged(cause), publishing: $0.key, .none) })
     }
-    let snapshot = await freeze()
-    flight.revision.withLock { $0 = snapshot.revision }
-    do throws(TransferError) {
-      let object = try await FrozenDraft(self, snapshot).publish()
-      return state.withLock { state in
-        guard !state.isDiscarded else { return .success(nil) }
-        state.published(object, snapshot)
-        return .success(object)
+    while true {
+      let snapshot = await freeze()
+      flight.revision.withLock { $0 = snapshot.revision }
+      // Needed only by who finds the upload after a crash.
+      try? await environment.transfers.disk.run { [self] () throws(DiskFailure) in
+        try writeJournal(all: true)
       }
-    } catch {
-      state.withLock { $0.triedRevision = snapshot.revision }
-      return .failure(FileError(error, publishing: snapshot.key, snapshot.condition))
+      do throws(TransferError) {
+        let (object, lacksFacts) = try await FrozenDraft(self, snapshot).publish()
+        let isDone = state.withLock(wakingAll: true) { state in
+          guard !state.isDiscarded else { return true }
+          state.published(object)
+          if lacksFacts { state.record(.facts(state.facts, isNew: true)) }
+          state.thaw()
+          return !lacksFacts
+        }
+        if isDone { return .success(state.withLock { $0.isDiscarded ? nil : $0.base }) }
+      } catch {
+        state.withLock { $0.triedRevision = snapshot.revision }
+        return .failure(FileError(error, publishing: snapshot.key, snapshot.condition))
+      }
+    }
+  }
+
+  /// Puts down what came of it, and says so.
+  private func ended(_ flight: DraftFlight, _ outcome: DraftFlight.Outcome) async {
+    let (isDiscarded, failureCount) = state.withLock(wakingAll: true) { state in
+      state.flight = nil
+      state.thaw()
+      if case .failure(let error) = outcome, !state.isDiscarded {
+        state.failure = error
+        state.failureCount += 1
+      }
+      return (state.isDiscarded, state.failureCount)
+    }
+    switch outcome {
+    case .success(let object):
+      try? await environment.transfers.disk.run { [self] () throws(DiskFailure) in
+        try writeJournal(all: true)
+      }
+      if !isDirty { environment.background.cancel(self) }
+      if let object { environment.observer.published(self, object) }
+    case .failure(let error) where !isDiscarded:
+      // From now on nothing but the disk has it for certain.
+      do throws(DiskFailure) {
+        try await makeDurable()
+      } catch {
+        environment.transfers.log.write(
+          .error,
+          "what could not be stored can't be kept on the disk either: \(error)",
+          ["key": "\(key)"]
+        )
+      }
+      environment.observer.publishFailed(self, error)
+      environment.background.retry(self, after: error, failureCount: failureCount)
+    case .failure: break
     }
   }
 
@@ -128,28 +159,11 @@ extension Draft {
       let gate = Gate()
       let snapshot = state.withLock { state in
         if state.snapshot == nil, !state.isFreezing { state.freeze() }
-        if state.snapshot == nil { state.frozen = gate }
+        if state.snapshot == nil { state.whenFrozen = gate }
         return state.snapshot
       }
       if let snapshot { return snapshot }
       await gate.wait()
     }
-  }
-}
-
-extension Draft {
-  /// What closing a descriptor means: `publish`, or, with `Drafts.Settings.writeBackDelay`, `journaled`.
-  package func flush() async -> Result<Void, FileError> {
-    guard isDirty else { return .success(()) }
-    if environment.settings.writeBackDelay != nil { return await journaled() }
-    return await publish().map { _ in }
-  }
-
-  /// Returns when all that was written before the call is safe on the local disk, and has it published
-  /// within `Drafts.Settings.writeBackDelay`.
-  ///
-  /// What can't be made safe is published at once instead.
-  package func journaled() async -> Result<Void, FileError> {
-    await publish().map { _ in }
   }
 }

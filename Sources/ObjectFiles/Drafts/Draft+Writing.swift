@@ -15,12 +15,13 @@ extension Draft {
     let range = ByteRange(offset, end)
     let number = state.wait { state, _ in state.writeBegan() }
     do throws(DiskFailure) {
-      try staged.file(number).write(bytes, at: offset)
+      try staged.write(bytes, at: offset, file: number)
     } catch {
       writeEnded(ByteRange(offset, offset), number)
       throw FileError(error, writing: key)
     }
     writeEnded(range, number)
+    try journal()
   }
 
   /// Writes all of `bytes` at the end of the file, wherever that is by now.
@@ -38,8 +39,7 @@ extension Draft {
   /// Cuts the file, or makes it longer by zeros.
   package func resize(to size: Int) throws(FileError) {
     try check(size: size)
-    let now = environment.files.time.wallTime
-    state.withLock { $0.resized(to: size, at: now) }
+    try record(.resized(size, at: environment.files.time.wallTime))
   }
 
   /// Makes sure that there is room for a range.
@@ -51,14 +51,15 @@ extension Draft {
     guard !keepsSize else { return }
     let now = environment.files.time.wallTime
     state.withLock { state in
-      if range.upperBound > state.extents.size { state.resized(to: range.upperBound, at: now) }
+      guard range.upperBound > state.extents.size else { return }
+      state.record(.resized(range.upperBound, at: now))
     }
+    try journal()
   }
 
   /// Makes the bytes of a range zeros; the size stays.
   package func punch(_ range: ByteRange) throws(FileError) {
-    let now = environment.files.time.wallTime
-    state.withLock { $0.punched(range, at: now) }
+    try record(.punched(range, at: environment.files.time.wallTime))
   }
 
   /// Makes the bytes from `offset` on those of a range of an object's version, without fetching them.
@@ -72,17 +73,20 @@ extension Draft {
     let target = ByteRange(offset: offset, count: range.count)
     try check(size: target.upperBound)
     let now = environment.files.time.wallTime
-    state.withLock { $0.inserted(version, at: range.lowerBound, as: target, now: now) }
+    try record(.inserted(version, at: range.lowerBound, as: target, now: now))
   }
 
   private func writeEnded(_ range: ByteRange, _ number: Int) {
     let now = environment.files.time.wallTime
     // Those who wait to write, and who waits for the snapshot.
-    let gate = state.withLock(wakingAll: true) { state in
+    let (gate, hasGrown) = state.withLock(wakingAll: true) { state in
+      let size = state.extents.size
       state.writeEnded(range, file: number, at: now)
-      return state.snapshot == nil ? nil : state.frozen.take()
+      let hasGrown = range.lowerBound == size && state.extents.size > size
+      return (state.snapshot == nil ? nil : state.whenFrozen.take(), hasGrown)
     }
     gate?.open()
+    if hasGrown { grown() }
   }
 
   private func check(size: Int) throws(FileError) {

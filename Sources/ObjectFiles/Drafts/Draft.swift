@@ -1,6 +1,7 @@
 internal import Caching
 package import Core
 internal import Support
+internal import Transfer
 
 /// An object that is being written through the mount: a random-access file whose bytes are where they
 /// happen to be, and which becomes the object when it is published.
@@ -25,6 +26,8 @@ package final class Draft: Sendable {
   let state: Monitor<DraftState>
   /// Held while the end of the file is sought and written to: two who append must not get one offset.
   let appending = Lock(())
+  /// Held while the journal is written, whose lines must be in the order of the changes.
+  let journaling = Lock(())
   /// The versions that ranges are read from.
   let sources = Lock([ObjectVersion: ObjectFile]())
 
@@ -67,42 +70,60 @@ package final class Draft: Sendable {
   /// - Returns: false, and nothing has changed, if they aren't known: `loadFacts` first.
   @discardableResult
   package func updateFacts(_ change: (inout ObjectFacts) -> Void) -> Bool {
-    state.withLock { state in
+    let isKnown = state.withLock { state in
       guard state.knowsFacts else { return false }
-      let before = state.facts
-      change(&state.facts)
-      guard state.facts != before else { return true }
-      state.hasNewFacts = true
-      state.revision += 1
+      var facts = state.facts
+      change(&facts)
+      if facts != state.facts { state.record(.facts(facts, isNew: true)) }
       return true
     }
+    // A disk that doesn't take it has been reported; what is published has it.
+    try? journal()
+    return isKnown
   }
 
   /// Sets the modification time, until something is written again.
   ///
   /// It is published as `Drafts.Environment.stamp` writes it into the facts.
   package func setModified(_ time: Timestamp) {
-    state.withLock { state in
-      state.modified = time
-      state.isModifiedSet = true
-      state.hasNewFacts = true
-      state.revision += 1
-    }
+    try? record(.timed(time))
   }
 
   /// The name was removed, or the store's object: the draft is never published any more.
   ///
-  /// What reads and writes it goes on with the local bytes. A publishing under way is ended first. Call it
-  /// before the object is deleted at the store: otherwise one that is under way could bring the object
-  /// back.
+  /// What reads and writes it goes on with the local bytes. A publishing under way is ended first, and an
+  /// upload that one has left is given up. Call it before the object is deleted at the store: otherwise one
+  /// that is under way could bring the object back.
   package func discard() async {
     let flight = state.withLock { state in
-      state.isDiscarded = true
+      state.record(.discarded)
       return state.flight
     }
-    guard let flight else { return }
-    flight.task.withLock { $0 }?.cancel()
-    _ = await flight.result()
+    try? journal()
+    environment.background.cancel(self)
+    if let flight {
+      flight.task.withLock { $0 }?.cancel()
+      _ = await flight.result()
+    }
+    _ = await endEarly()
+    await abandonUpload()
+  }
+
+  /// Gives up the unfinished upload that a checkpoint tells of; if that fails, `Drafts.recover` tries again.
+  func abandonUpload() async {
+    do throws(TransferError) {
+      try await ObjectPublishing.abandon(
+        staged.checkpointPath,
+        at: environment.store,
+        in: environment.transfers
+      )
+    } catch {
+      environment.transfers.log.write(
+        .warning,
+        "an unfinished upload could not be given up: \(error)",
+        ["key": "\(key)"]
+      )
+    }
   }
 
   /// The draft is to be the object at `key` from now on.
@@ -118,16 +139,9 @@ package final class Draft: Sendable {
   package func move(to key: ObjectKey, condition: WriteCondition, as object: ObjectMetadata? = nil)
   {
     state.withLock { state in
-      state.key = key
-      state.condition = condition
-      if let object, let base = state.base {
-        state.extents = state.extents.renamed(base.version, to: object.version)
-        state.condition = object.version.etag.map { .ifMatch($0) } ?? .none
-        state.base = object
-      } else {
-        state.base = nil
-        state.revision += 1
-      }
+      state.record(.moved(key, condition, object?.version))
+      if let object, state.base != nil { state.base = object }
     }
+    try? journal()
   }
 }

@@ -49,6 +49,8 @@ package final class Drafts: Sendable {
     package var stamp: @Sendable (_ facts: inout ObjectFacts, _ time: Timestamp?) -> Void
     /// How drafts are published.
     package var settings: Settings
+    /// What is published without anybody waiting.
+    let background = DraftBackground()
 
     /// Creates an environment.
     package init(
@@ -74,6 +76,7 @@ package final class Drafts: Sendable {
 
   let environment: Environment
   private let drafts = Lock([String: Draft]())
+  private let leftovers = Lock([String]())
 
   /// Creates the drafts of a mount; nothing is looked for yet (`recover`).
   package init(_ environment: Environment) {
@@ -94,15 +97,15 @@ package final class Drafts: Sendable {
     facts: ObjectFacts = ObjectFacts(),
     condition: WriteCondition = .ifAbsent
   ) throws(FileError) -> Draft {
-    var state = DraftState(
+    let head = DraftHead(
       key: key,
       condition: condition,
-      extents: FileExtents(),
+      base: nil,
+      isTruncated: true,
+      isDirty: true,
       modified: environment.files.time.wallTime
     )
-    state.facts = facts
-    state.revision = 1
-    return try add(state)
+    return try add([.began(head), .facts(facts, isNew: false)], base: nil)
   }
 
   /// Begins to edit an object: what isn't written stays the object's.
@@ -118,16 +121,15 @@ package final class Drafts: Sendable {
     _ object: ObjectMetadata,
     isTruncated: Bool = false
   ) throws(FileError) -> Draft {
-    var state = DraftState(
+    let head = DraftHead(
       key: object.key,
       condition: object.version.etag.map { .ifMatch($0) } ?? .none,
-      extents: isTruncated ? FileExtents() : FileExtents(object.version),
+      base: object.version,
+      isTruncated: isTruncated,
+      isDirty: isTruncated,
       modified: isTruncated ? environment.files.time.wallTime : object.version.lastModified
     )
-    state.base = object
-    state.knowsFacts = false
-    if isTruncated { state.revision = 1 }
-    return try add(state)
+    return try add([.began(head)], base: object)
   }
 
   /// Nobody has the file open any more: a draft that is clean, or discarded, is forgotten and its files are
@@ -139,6 +141,9 @@ package final class Drafts: Sendable {
     let stays = draft.state.withLock { $0.isDirty || $0.flight != nil }
     guard !stays else { return false }
     drafts.withLock { $0[draft.id] = nil }
+    environment.background.cancel(draft)
+    // An upload that could not be given up is the next mount's.
+    if draft.hasUpload { return true }
     do throws(DiskFailure) {
       try draft.staged.remove()
     } catch {
@@ -147,18 +152,73 @@ package final class Drafts: Sendable {
     return true
   }
 
-  /// What was found on the disk at mount, and finished or taken over.
+  /// Takes over what earlier mounts left on the disk, however they ended; call it once, before the mount
+  /// answers its first request.
   ///
-  /// - Returns: the drafts that an earlier mount could not publish, to be shown in the places of their keys.
-  package func recover() async -> [Draft] { [] }
+  /// Looks at the local disk alone. What the store lacks is published in the background from then on, and
+  /// `DraftObserver` is told what becomes of it; uploads that are of no use any more are given up.
+  ///
+  /// - Returns: the drafts that the store lacks something of, to be shown in the places of their keys.
+  /// - Throws: `FileError` if the staging area can't be read.
+  package func recover() async throws(FileError) -> [Draft] {
+    let found: [StagingArea.Found]
+    do throws(DiskFailure) {
+      found = try await environment.transfers.disk.run { [environment] () throws(DiskFailure) in
+        try environment.staging.find()
+      }
+    } catch {
+      throw FileError(error, of: "what was not stored can't be looked for: \(error)")
+    }
+    var recovered: [Draft] = []
+    for case .draft(let staged, let changes) in found {
+      let draft = Draft(DraftState(changes), staged: staged, environment: environment)
+      // The last mount may have got as far as the store.
+      draft.state.withLock { $0.triedRevision = $0.revision }
+      drafts.withLock { $0[draft.id] = draft }
+      if draft.isDirty {
+        recovered.append(draft)
+        environment.background.schedule(draft, after: .zero)
+      } else {
+        Task {
+          await draft.abandonUpload()
+          end(draft)
+        }
+      }
+    }
+    leftovers.withLock { leftovers in
+      leftovers = found.compactMap { found in
+        switch found {
+        case .draft: nil
+        case .damaged(let path, _): path
+        case .unknown(let path, _): path
+        }
+      }
+    }
+    return recovered
+  }
 
-  /// Publishes everything that is dirty, before the mount ends; what can't be stays on the disk.
+  /// Directories of drafts that can't be read, and are kept: damaged ones, and those of other versions of the
+  /// format; for `status`.
+  package var unreadable: [String] { leftovers.withLock { $0 } }
+
+  /// Publishes everything that is dirty, before the mount ends, some at a time; what can't be stays on the
+  /// disk, and is taken over by the next mount.
   ///
   /// - Returns: what is left.
   package func finish() async -> [Draft] {
-    for draft in all where draft.isDirty { _ = await draft.publish() }
+    environment.background.close(environment.files.timers)
+    await withTaskGroup(of: Void.self) { group in
+      for (index, draft) in all.filter(\.isDirty).enumerated() {
+        if index >= Self.finishingCount { await group.next() }
+        group.addTask { _ = await draft.publish() }
+      }
+    }
+    for draft in all { end(draft) }
     return all.filter(\.isDirty)
   }
+
+  /// Drafts that are published at a time when the mount ends; each has parts of its own in flight.
+  private static let finishingCount = 4
 
   /// Drafts that the store lacks something of, for `status`.
   package var pending: [Draft] { all.filter(\.isDirty) }
@@ -173,10 +233,15 @@ package final class Drafts: Sendable {
     drafts.withLock { drafts in drafts.values.sorted { $0.id < $1.id } }
   }
 
-  private func add(_ state: DraftState) throws(FileError) -> Draft {
+  private func add(
+    _ changes: [DraftChange],
+    base: ObjectMetadata?
+  ) throws(FileError) -> Draft {
+    var state = DraftState(changes)
+    if let base { state.base = base }
     let staged: StagedDraft
     do throws(DiskFailure) {
-      staged = try environment.staging.make()
+      staged = try environment.staging.make(changes)
     } catch {
       throw FileError(error, writing: state.key)
     }
@@ -186,10 +251,14 @@ package final class Drafts: Sendable {
   }
 }
 
-/// Is told what becomes of drafts.
+/// Is told what becomes of drafts; from any thread, and must not block.
 package protocol DraftObserver: ReadObserver {
-  /// The store has a draft, as `object`; whoever asked for it is told afterwards.
-  func published(_ draft: Draft, _ object: ObjectMetadata)
   /// A draft could not be published; whoever asked for it is told the same.
   func publishFailed(_ draft: Draft, _ error: FileError)
+  /// A draft was published, whoever asked for it; it may be dirty again.
+  func published(_ draft: Draft, _ object: ObjectMetadata)
+}
+
+extension DraftObserver {
+  package func published(_ draft: Draft, _ object: ObjectMetadata) {}
 }

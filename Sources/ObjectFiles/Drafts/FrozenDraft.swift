@@ -26,10 +26,13 @@ final class FrozenDraft: Sendable {
 
   /// Makes it the object.
   ///
-  /// - Returns: what the store says of that.
-  func publish() async throws(TransferError) -> ObjectMetadata {
+  /// - Returns: what the store says of that, and whether the object was begun with other facts, which must be
+  ///   replaced.
+  func publish() async throws(TransferError) -> (object: ObjectMetadata, lacksFacts: Bool) {
     var facts = snapshot.facts
     environment.stamp(&facts, snapshot.timeSet)
+    let target = PutRequest(key: snapshot.key, condition: snapshot.condition, facts: facts)
+    var early = await draft.endEarly()
     let plan: PublishPlan
     do throws(PartLimits.Violation) {
       plan = try PublishPlan(
@@ -41,13 +44,39 @@ final class FrozenDraft: Sendable {
     } catch {
       throw .invalid(error.description)
     }
+    // What was sent early is of use only if all of it is uploaded, to where it is still to be.
+    if early?.upload.target.key != target.key || !plan.isUploadOfAll { early = nil }
+    let request = request(target, plan)
+    let publishing = ObjectPublishing(
+      request,
+      bytes: { (range) async throws(TransferError) in try await self.file(holding: range) },
+      to: environment.store,
+      in: environment.transfers
+    )
+    var earlier: UploadCheckpoint?
+    if let early, let upload = await early.upload.upload() {
+      earlier = UploadCheckpoint(identity: request.identity, upload: upload)
+      for part in early.parts { earlier?.insert(part) }
+    }
+    guard let stored = try await publishing.run(earlier) else {
+      guard let base = snapshot.base else { throw .invalid("there is nothing to store") }
+      return (base, false)
+    }
+    let begun = earlier == nil ? nil : early?.upload.target
+    return (
+      ObjectMetadata(stored, facts, at: environment.files.time.wallTime.wholeSecond),
+      begun.map { !$0.hasFacts(of: target) } ?? false
+    )
+  }
+
+  private func request(_ target: PutRequest, _ plan: PublishPlan) -> PublishRequest {
     var request = PublishRequest(
-      PutRequest(key: snapshot.key, condition: snapshot.condition, facts: facts),
+      target,
       of: environment.storeName,
       by: plan,
       draft: ObjectVersion(
         key: snapshot.key,
-        etag: ETag("\(draft.id)-\(snapshot.revision)"),
+        etag: ETag("\(draft.id)-\(snapshot.token)"),
         size: snapshot.extents.size,
         lastModified: Timestamp(nanoseconds: 0)
       )
@@ -57,17 +86,8 @@ final class FrozenDraft: Sendable {
     request.parallel = environment.settings.parallel
     request.retryCountMax = environment.settings.retryCountMax
     request.isRepeated = snapshot.isRepeated
-    let publishing = ObjectPublishing(
-      request,
-      bytes: { (range) async throws(TransferError) in try await self.file(holding: range) },
-      to: environment.store,
-      in: environment.transfers
-    )
-    guard let stored = try await publishing.run() else {
-      guard let base = snapshot.base else { throw .invalid("there is nothing to store") }
-      return base
-    }
-    return ObjectMetadata(stored, facts, at: environment.files.time.wallTime.wholeSecond)
+    request.needsCopy = snapshot.needsCopy
+    return request
   }
 
   /// Returns a data file that has all of a range, after giving one what it lacks.
@@ -164,9 +184,25 @@ extension ObjectMetadata {
   }
 }
 
+extension PublishPlan {
+  /// It is a multipart upload that copies nothing.
+  fileprivate var isUploadOfAll: Bool {
+    guard case .parts(let parts) = self else { return false }
+    return parts.allSatisfy { $0.source == .upload }
+  }
+}
+
+extension PutRequest {
+  /// Both give an object the same facts.
+  fileprivate func hasFacts(of other: PutRequest) -> Bool {
+    headers == other.headers && userMetadata == other.userMetadata && tags == other.tags
+      && storageClass == other.storageClass
+  }
+}
+
 extension Drafts.Environment {
   /// The rules of this store, and the settings of this mount.
-  fileprivate var limits: PublishPlan.Limits {
+  var limits: PublishPlan.Limits {
     let capabilities = store.capabilities
     var limits = PublishPlan.Limits()
     limits.parts.sizeMin = capabilities.partSizeMin

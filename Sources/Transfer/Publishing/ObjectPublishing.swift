@@ -95,6 +95,11 @@ package struct ObjectPublishing: Sendable {
         return try await put(steps)
       case .copy(let version):
         try await abandon()
+        if !request.needsCopy, version.key == request.target.key,
+          store.capabilities.hasInPlaceMetadata
+        {
+          return try await replaceFacts(of: version, steps)
+        }
         return try await copy(version, steps.request)
       case .parts(let parts):
         return try await upload(parts, steps, early) { () async throws(TransferError) in
@@ -172,6 +177,21 @@ package struct ObjectPublishing: Sendable {
       .file(descriptor: file.number, range: range),
       isRepeated: request.isRepeated
     ) { (kinds) async throws(TransferError) in try await checksums(range, of: file, kinds) }
+  }
+
+  /// Gives an object other headers and user metadata where it is.
+  private func replaceFacts(
+    of version: ObjectVersion,
+    _ steps: MultipartSteps
+  ) async throws(TransferError) -> StoredObject {
+    // The call itself looks at no condition.
+    try await checkTarget(request.target.condition)
+    do throws(StoreError) {
+      try await store.replaceMetadata(steps.request, context: steps.context())
+    } catch {
+      throw steps.failure(error)
+    }
+    return StoredObject(key: version.key, size: version.size, etag: version.etag)
   }
 
   /// Has the store copy a whole object, with the draft's facts.

@@ -1,4 +1,5 @@
 package import Core
+internal import Crypto
 
 /// A draft to be made the object at its key.
 package struct PublishRequest: Sendable {
@@ -19,6 +20,8 @@ package struct PublishRequest: Sendable {
   package var parallel = 8
   /// How often the store retries each request; nil leaves it to the deadline.
   package var retryCountMax: Int?
+  /// Tags or storage class are others than the object's, which only a copy can change.
+  package var needsCopy = true
   /// An earlier try of the same may have been done though no answer said so.
   package var isRepeated = false
 
@@ -40,6 +43,7 @@ package struct PublishRequest: Sendable {
     var task = ["kind": "publish", "part-size": "\(partSize)"]
     task["metadata"] = target.factsText
     task["storage-class"] = target.storageClass
+    task["plan"] = plan.digest
     return CheckpointIdentity(store: "draft", version: draft, task: task)
   }
 
@@ -47,5 +51,21 @@ package struct PublishRequest: Sendable {
   func continues(_ earlier: UploadCheckpoint) -> Bool {
     earlier.upload.store == storeName && earlier.upload.reference.key == target.key
       && earlier.identity.isSameContent(as: identity) && earlier.identity.task == identity.task
+  }
+}
+
+extension PublishPlan {
+  /// Tells the plan's parts from those of any other.
+  fileprivate var digest: String? {
+    guard case .parts(let parts) = self else { return nil }
+    var text = ""
+    for part in parts {
+      switch part.source {
+      case .upload: text += "\(part.range.upperBound);"
+      case .copy(let version, let offset):
+        text += "\(part.range.upperBound)=\(version.key)@\(version.etag?.value ?? "")+\(offset);"
+      }
+    }
+    return SHA256.digest(of: Array(text.utf8)).prefix(16).hexadecimal
   }
 }
