@@ -1,4 +1,4 @@
-internal import Core
+package import Core
 internal import ObjectFiles
 internal import Support
 
