@@ -1,4 +1,4 @@
-internal import Core
+package import Core
 internal import ObjectFiles
 internal import Support
 
@@ -78,7 +78,7 @@ extension MountedBucket {
   func publishFailed(_ draft: Draft, _ error: FileError) {
     let key = draft.key
     let (prefix, component) = key.place
-    let isConflict = error.code == .stale || error.code == .exists
+    let isConflict = Self.isConflict(error)
     let (node, directory) = tables.withLock { tables -> (NodeID?, Directory?) in
       guard tables.drafts.draft(at: key) === draft else { return (nil, nil) }
       let node = tables.inodes.nodeID(component, .file, in: prefix)
@@ -132,12 +132,20 @@ extension MountedBucket {
     await turns.whileTaken([draft.key]) { await draft.flush() }
   }
 
-  /// Drafts of an earlier mount are what their keys' names lead to.
-  package func recoverDrafts() async {
-    guard let drafts else { return }
-    let found = await drafts.recover()
+  /// Drafts of an earlier mount are what their keys' names lead to, until they are published.
+  ///
+  /// - Returns: why they could not be looked for; nil if they could.
+  package func recoverDrafts() async -> FileError? {
+    guard let drafts else { return nil }
+    let found: [Draft]
+    do throws(FileError) {
+      found = try await drafts.recover()
+    } catch {
+      return error
+    }
     let now = time.now
-    for draft in found where draft.isDirty {
+    // What somebody else was faster with has lost its name.
+    for draft in found where draft.isDirty && !Self.isConflict(draft.failure) {
       let key = draft.key
       let (prefix, component) = key.place
       var builder = ObjectMetadata(
@@ -158,8 +166,14 @@ extension MountedBucket {
         tables.changes[prefix, default: NameChanges()].made(entry, settledAt: nil)
         showAncestors(of: prefix, at: now, &tables)
       }
-      _ = startControlTask { [self] in _ = await publish(draft) }
+      // It may have been published before it was here.
+      if !draft.isDirty { end(draft, at: key, nil) }
     }
+    return nil
+  }
+
+  private static func isConflict(_ error: FileError?) -> Bool {
+    error?.code == .stale || error?.code == .exists
   }
 
   /// The directories that lead to a draft are there, whether the store has them or not.

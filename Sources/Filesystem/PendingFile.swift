@@ -21,6 +21,9 @@ extension MountedBucket {
   /// The files that the store doesn't have as they are.
   package var pendingFiles: [PendingFile] { (drafts?.pending ?? []).map { pendingFile($0) } }
 
+  /// Directories of files that can't be read, and are kept: damaged ones, and those of other versions.
+  package var unreadableDrafts: [String] { drafts?.unreadable ?? [] }
+
   /// Bytes that only the local disk has.
   package var dirtyByteCount: Int { drafts?.dirtyByteCount ?? 0 }
 

@@ -122,7 +122,7 @@ import Testing
     #expect(try await mount.names() == rest)
   }
 
-  @Test func aFileIsRenamedByACopyOfTheVersionThatWasKnown() async throws {
+  @Test func c1AFileIsRenamedByACopyOfTheVersionThatWasKnown() async throws {
     let mount = try mount()
     let version = mount.place("a", "text")
     mount.place("b", "other")
@@ -141,7 +141,7 @@ import Testing
     await expectFailure(.notFound) { try await mount.rename("a", to: "c") }
   }
 
-  @Test func aStoreThatRenamesIsLetTo() async throws {
+  @Test func c1AStoreThatRenamesIsLetTo() async throws {
     var behaviour = SimulatedStore.Behaviour()
     behaviour.renamesNatively = true
     let mount = try mount(behaviour)
@@ -154,14 +154,14 @@ import Testing
     )
   }
 
-  @Test func aDirectoryIsNotRenamed() async throws {
+  @Test func c1ADirectoryIsNotRenamed() async throws {
     let mount = try mount()
     mount.place("d/f")
     _ = try await mount.node("d")
     await expectFailure(.crossDevice) { try await mount.rename("d", to: "e") }
   }
 
-  @Test func whatAFailedRenameLeavesIsAsItWas() async throws {
+  @Test func c1WhatAFailedRenameLeavesIsAsItWas() async throws {
     let mount = try mount()
     mount.place("a", "text")
     let node = try await mount.node("a")

@@ -198,4 +198,31 @@ import Testing
     #expect(mount.store.keys == [] && mount.store.calls.of(.putObject).isEmpty)
     #expect(mount.directory?.names("staged") == [])
   }
+
+  @Test func n4WhatIsSetIsShownForAsLongAsTheKernelKnowsTheFile() async throws {
+    let mount = try mount()
+    mount.place("f", "text")
+    let node = try await mount.node("f")
+    let callCount = mount.store.calls.count
+    var changes = AttributeChanges()
+    changes.permissions = 0o4755
+    changes.userID = 7
+    changes.groupID = 8
+    changes.modified = .at(Timestamp(nanoseconds: 1_234_567_890))
+    let asked = Asked<AttributesAnswer>()
+    mount.bucket.setAttributes(of: node, handle: nil, to: changes, reply: asked.reply())
+    #expect(try await asked.answer().attributes.permissions == 0o4755)
+    let attributes = try await mount.attributes(node)
+    #expect(attributes.permissions == 0o4755)
+    #expect(attributes.userID == 7 && attributes.groupID == 8)
+    #expect(attributes.modified == Timestamp(nanoseconds: 1_234_567_890))
+    #expect(mount.store.calls.count == callCount)
+    // Who writes takes the right to be another user away, as on a disk, and sets the time.
+    let handle = try await mount.open(node, mode: .writing())
+    try await mount.write(handle, Array("x".utf8), at: 0)
+    #expect(try await mount.attributes(node).permissions == 0o755)
+    #expect(try await mount.attributes(node).modified == mount.clock.wallTime)
+    try await mount.close(handle)
+    #expect(try await mount.attributes(node).userID == 7)
+  }
 }

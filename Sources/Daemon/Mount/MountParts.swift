@@ -66,7 +66,7 @@ struct MountParts: Sendable {
       log: log,
       makeDrafts: try drafts(settings, bucket.location, store, cache, environment)
     )
-    await filesystem.recoverDrafts()
+    warn((await filesystem.recoverDrafts())?.message)
     filesystem.startRecoveringRenamings()
     return MountParts(
       settings: settings,
@@ -284,7 +284,14 @@ struct MountParts: Sendable {
     let pending = filesystem.pendingFiles
     status.transfers = cache.openDownloads.compactMap(transfer) + pending.map { transfer($0) }
     status.transfers? += filesystem.renamings.map { transfer($0) }
-    status.unsaved = pending.compactMap { file in
+    status.unsaved = unsaved(pending)
+    status.errors = errors.all.map { MountStatus.Failure($0, errnoName: $0.error.code.errnoName) }
+    return status
+  }
+
+  /// What could not be stored.
+  private func unsaved(_ files: [PendingFile]) -> [MountStatus.Unsaved] {
+    let known = files.compactMap { file in
       file.failure.map { reason in
         MountStatus.Unsaved(
           path: file.path,
@@ -294,8 +301,15 @@ struct MountParts: Sendable {
         )
       }
     }
-    status.errors = errors.all.map { MountStatus.Failure($0, errnoName: $0.error.code.errnoName) }
-    return status
+    let unknown = filesystem.unreadableDrafts.map { path in
+      MountStatus.Unsaved(
+        path: "",
+        bytes: 0,
+        reason: "what an earlier mount left here is damaged, or of another version of dipper",
+        keptAt: path
+      )
+    }
+    return known + unknown
   }
 
   /// A file that is being written, or is to be stored.

@@ -18,9 +18,7 @@ extension RemoteStore {
   /// Makes a call that writes, and if its outcome is in doubt, asks the store what happened.
   ///
   /// In doubt is a call of which some try may have been done although no answer said so: a later
-  /// try then may find the first one's work, and be refused for it. So every refused condition is in
-  /// doubt: libcurl sends a request again by itself when a connection that was kept turns out to be dead,
-  /// and tells nobody.
+  /// try then may find the first one's work, and be refused for it.
   ///
   /// `settle` returns the answer if the store shows that the work is done and that it is
   /// ours, else nil. The failure then stands: nothing is taken for done on a guess.
@@ -36,9 +34,7 @@ extension RemoteStore {
       return try await make(call, body: body, isSilent: isSilent, context: context)
     } catch {
       learn(from: error.error, call.request)
-      let kind = error.error.kind
-      let isRefused = kind == .alreadyExists || kind == .preconditionFailed
-      let isSettleable = (error.mayHaveHappened || isRefused) && kind != .cancelled
+      let isSettleable = error.mayHaveHappened && error.error.kind != .cancelled
       if isSettleable, let answer = await settle() { return answer }
       throw error.error
     }
