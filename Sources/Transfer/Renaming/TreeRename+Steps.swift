@@ -81,9 +81,25 @@ extension TreeRename {
     } catch {
       switch error {
       case .sourceChanged: return
-      case .store(let failure) where failure.kind == .notFound: return
+      case .store(let failure) where failure.kind == .notFound:
+        // Some stores list a directory's marker and have no object there that could be copied (SeaweedFS).
+        guard object.size == 0, object.key.bytes.last == UInt8(ascii: "/") else { return }
+        let target = try await putMarker(key)
+        await record.confirmed(
+          rest,
+          RenameJournal.Copied(source: object.version.state, target: target)
+        )
       default: throw error
       }
+    }
+  }
+
+  private func putMarker(_ key: ObjectKey) async throws(TransferError) -> String {
+    do throws(StoreError) {
+      let marker = PutRequest(key: key, contentType: "application/x-directory")
+      return try await store.put(marker, body: .empty, context: context()).version.state
+    } catch {
+      throw TransferError(error)
     }
   }
 
