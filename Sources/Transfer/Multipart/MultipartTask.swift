@@ -117,14 +117,6 @@ struct MultipartTask: Sendable {
     do throws(StoreError) {
       listed = try await steps.store.listParts(earlier.upload.reference, context: steps.context())
     } catch {
-      if error.kind == .invalidAnswer || error.kind == .unsupported {
-        // A store that can't tell what it has (moto): nothing of it can be relied on.
-        try? await steps.giveUp(earlier.upload.reference)
-        steps.report(
-          .startedOver(reason: "the store doesn't say what it has of the unfinished upload")
-        )
-        return nil
-      }
       guard error.kind == .noSuchUpload else { throw TransferError(error) }
       let resumption = UploadResumption(plan: plan, recorded: recorded, listed: recorded)
       if resumption.missing.isEmpty,
