@@ -141,7 +141,7 @@ package struct Option: Sendable {
       in: .mount,
       "stay in the foreground, with the log on standard error"
     ),
-    Option(.readOnly, in: .mount, "refuse writes; in this version every mount does"),
+    Option(.readOnly, in: .mount, "refuse whatever changes something"),
     Option(
       .cacheDirectory,
       .text("DIR"),

@@ -84,9 +84,9 @@ struct CommandParserTests {
         == ["noexec", "noatime", "sync", "dirsync"]
     )
     #expect(try flags("noexec,noatime,sync", "exec,atime,async").kernelOptions == [])
-    #expect(try flags("rw").asksForWriting)
-    #expect(try !flags("rw", "ro").asksForWriting)
-    #expect(try !flags("defaults,relatime").asksForWriting)
+    #expect(try flags("rw").isReadOnly == false)
+    #expect(try flags("rw", "ro").isReadOnly == true)
+    #expect(try flags("defaults,relatime").isReadOnly == nil)
     #expect(throws: UsageError.self) { try flags("noexec=1") }
     #expect(throws: UsageError.self) { try flags("noexecute") }
   }
