@@ -115,6 +115,9 @@ struct DemoCommand {
         \(dipper) get \(bucket.url)/big/numbers.bin /tmp/
         \(dipper) unmount \(mountpoint)
 
+      Unmounting leaves the sample and its cache in \(DemoBucket.place(ProcessEnvironment.variables)),
+      to be used again; 'rm -r' removes them.
+
       """
     )
   }

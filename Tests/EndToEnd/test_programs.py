@@ -134,6 +134,9 @@ def test_demo_needs_nothing(tmp_path):
         again = run([DIPPER, "demo", str(place)], environment=environment)
         assert again.returncode == 0 and again.stdout == result.stdout, again
         assert run([DIPPER, "unmount", str(place)], environment=environment).returncode == 0
+        # It says what stays, and nothing else does.
+        assert "in %s/cache/dipper-demo" % tmp_path in result.stdout
+        assert os.listdir(tmp_path / "cache") == ["dipper-demo"]
     finally:
         subprocess.run(["umount", "-l", place], capture_output=True)
 

@@ -238,6 +238,23 @@ struct CommandParserTests {
 }
 
 @Suite
+struct OperandTests {
+  @Test(arguments: ["s3://data/b", "tos://data/b", "file:///srv/data"])
+  func aBucketsURLIsNoPathOfThisMachine(text: String) {
+    let operand = Invocation.Operand(Array(text.utf8))
+    let error = #expect(throws: UsageError.self) { try operand.path(named: "FILE") }
+    #expect(
+      error?.message == "FILE must be a path on this machine, and '\(text)' is a bucket's URL"
+    )
+  }
+
+  @Test(arguments: ["./s3:/data", "./s3://data", "s3:", "s3", "/srv/s3://data", "http://x"])
+  func whatOnlyLooksLikeOneIsAPath(text: String) throws {
+    #expect(try Invocation.Operand(Array(text.utf8)).path(named: "FILE") == text)
+  }
+}
+
+@Suite
 struct MountHelperTests {
   @Test
   func theProgramsNameMakesItAMountHelper() throws {
