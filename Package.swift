@@ -90,7 +90,7 @@ let package = Package(
     row("FuseBridge", ["Core", "Support", "CFuse"]),
 
     // Above.
-    row("Dipper", ["Core", "Support", "StoreClient", "LocalStore", "Transfer"]),
+    row("Dipper", ["Core", "Support", "StoreWire", "StoreClient", "LocalStore", "Transfer"]),
     row(
       "Daemon",
       [
@@ -137,6 +137,7 @@ let package = Package(
       ["Core", "Support", "Transfer", "Caching", "ObjectFiles", "Filesystem", "Simulation"]
     ),
     tests("FuseBridgeTests", ["Core", "Support", "FuseBridge", "Simulation"]),
+    tests("DipperTests", ["Core", "Support", "Crypto", "Dipper", "Simulation"]),
     tests("DaemonTests", ["Core", "Support", "Daemon", "Dipper", "Simulation"]),
     tests("TidyTests", []),
   ],

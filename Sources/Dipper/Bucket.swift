@@ -19,6 +19,11 @@ public struct BucketOptions: Hashable, Sendable {
   public var profile: String?
   /// True to send unsigned requests.
   public var isAnonymous = false
+  /// The keys to sign with; nil leaves them to what other tools ask.
+  ///
+  /// That is the environment, configuration files and services. With keys given here, `profile` and
+  /// `isAnonymous` say nothing about who asks.
+  public var credentials: BucketCredentials?
   /// How many requests there may be at once.
   public var requestCountMax = 64
   /// Bytes of objects per second for all requests together; nil is no limit.
@@ -57,6 +62,27 @@ public final class Bucket: Sendable {
     self.location = location
     self.metrics = metrics
     self.log = log
+  }
+
+  /// Finds out how to reach the bucket at an address such as `tos://my-bucket`; nothing is sent yet.
+  ///
+  /// - Parameters:
+  ///   - url: the address; see `BucketURL`.
+  ///   - options: how to reach it.
+  /// - Returns: the bucket.
+  /// - Throws: `DipperError` of kind `invalid` if the address, an option or the configuration can't be
+  ///   used.
+  public static func open(
+    _ url: String,
+    options: BucketOptions = BucketOptions()
+  ) async throws(DipperError) -> Bucket {
+    let named: BucketURL
+    do throws(InvalidBucketURL) {
+      named = try BucketURL(url, for: .bucket)
+    } catch {
+      throw DipperError(.invalid, error.description)
+    }
+    return try await open(named, options: options)
   }
 
   /// Finds out how to reach a bucket; nothing is sent yet.
@@ -113,6 +139,7 @@ public final class Bucket: Sendable {
     stated.usesOwnDomain = options.usesOwnDomain
     stated.profile = options.profile
     stated.isAnonymous = options.isAnonymous
+    stated.credentials = options.credentials?.core
     do throws(StoreError) {
       let store = try await RemoteStore.system(
         bucket: url.bucket,

@@ -1,4 +1,5 @@
 internal import Core
+internal import Support
 
 /// The address of a bucket, of the keys below a prefix of it, or of one object.
 ///
@@ -60,7 +61,7 @@ public struct BucketURL: Hashable, Sendable {
     }
     guard let scheme = Scheme(rawValue: split.scheme) else {
       throw InvalidBucketURL(
-        "\(Self.quoted(bytes)) names a store that isn't known; use s3:// or file://"
+        "\(Self.quoted(bytes)) names a store that isn't known; use s3://, tos:// or file://"
       )
     }
     self.scheme = scheme
@@ -72,6 +73,19 @@ public struct BucketURL: Hashable, Sendable {
     }
     guard purpose != .object || !key.isEmpty else {
       throw InvalidBucketURL("\(Self.quoted(bytes)) names a whole bucket; add the object's key")
+    }
+  }
+
+  /// Reads an address; of a local one, this machine's disk tells what it is.
+  ///
+  /// - Parameters:
+  ///   - text: the address.
+  ///   - purpose: what it must name.
+  /// - Throws: `InvalidBucketURL` with a sentence that says what is wrong.
+  public init(_ text: String, for purpose: Purpose) throws(InvalidBucketURL) {
+    // A slash leads through a link.
+    try self.init(Array(text.utf8), for: purpose) { path in
+      (try? Disk.status(of: path + "/"))?.kind == .directory
     }
   }
 
@@ -140,7 +154,8 @@ public struct BucketURL: Hashable, Sendable {
     let parent = last == path.startIndex ? "/" : try text(path[..<last], of: url)
     guard isDirectory(parent) else {
       throw InvalidBucketURL(
-        "\(quoted(url)): there is no directory \(parent.utf8.printable)",
+        "\(quoted(url)): there is no directory \(parent.utf8.printable) to be the bucket; if it is "
+          + "one above, write // where the bucket ends and the key begins",
         isAboutTheDisk: true
       )
     }

@@ -98,6 +98,8 @@ struct StoreQueries: Sendable {
       var course = ListingCourse()
       while true {
         switch await list(request, context) {
+        // Where directories exist by themselves, one that doesn't exist may be told so.
+        case .failure(let error) where error.kind == .notFound: return .success(nil)
         case .failure(let error): return .failure(error)
         case .success(let page):
           if let finding = LongFinding(name, below: prefix, in: page, digest) {
@@ -190,6 +192,7 @@ struct StoreQueries: Sendable {
     var request = ListRequest(prefix: prefix, isDelimited: false, countMax: 1)
     for _ in 0..<Self.emptyPageCountMax {
       switch await list(request, context) {
+      case .failure(let error) where error.kind == .notFound: return .success(false)
       case .failure(let error): return .failure(error)
       case .success(let page):
         if !page.objects.isEmpty || !page.commonPrefixes.isEmpty { return .success(true) }

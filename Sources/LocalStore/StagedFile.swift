@@ -74,7 +74,12 @@ final class StagedFile {
   /// Adds a range of an open file, inside the kernel where it can; on file systems that share
   /// blocks no byte moves.
   ///
-  /// Parameter: isPaced: the bytes come from outside the store, and count for the limit of its rate.
+  /// - Parameters:
+  ///   - range: which bytes of the file.
+  ///   - source: the file's descriptor.
+  ///   - isPaced: the bytes come from outside the store, and count for the limit of its rate.
+  ///   - call: the call that this is a part of; its deadline and its cancellation end the copying.
+  /// - Throws: `StoreError` if the disk fails, or the call has ended.
   func append(
     _ range: ByteRange,
     of source: Int32,

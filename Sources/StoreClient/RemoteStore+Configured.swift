@@ -49,7 +49,8 @@ extension RemoteStore {
     return try RemoteStore(
       bucket: bucket,
       settings: settings,
-      credentials: credentials,
+      credentials: options.credentials.map { CredentialChain([FixedCredentials($0)]) }
+        ?? credentials,
       surroundings: surroundings
     )
   }

@@ -27,7 +27,10 @@ package final class Pacer: Sendable {
 
   /// Blocks the thread until `byteCount` bytes may move.
   ///
-  /// Parameter: look: is asked again and again; throws to end the wait.
+  /// - Parameters:
+  ///   - byteCount: how many bytes are to move.
+  ///   - look: is asked again and again; throws to end the wait.
+  /// - Throws: what `look` throws.
   package func block<Failure: Error>(
     _ byteCount: Int,
     look: () throws(Failure) -> Void

@@ -28,6 +28,8 @@ package struct RepetitionFilter: Sendable {
 
   private let interval: Duration
   private var series: [String: Series] = [:]
+  /// What was kept back of kinds that had to make room.
+  private var evicted: [Rest] = []
 
   /// Creates a filter that lets one event of a kind through per `interval`.
   package init(interval: Duration) {
@@ -40,10 +42,21 @@ package struct RepetitionFilter: Sendable {
       series[kind]?.suppressedCount += 1
       return .suppress
     }
-    let suppressedCount = series[kind]?.suppressedCount ?? 0
-    if series.count >= Self.kindCountMax { series = [:] }
+    let suppressedCount = series.removeValue(forKey: kind)?.suppressedCount ?? 0
+    if series.count >= Self.kindCountMax { evictOldest() }
     series[kind] = Series(toldAt: now)
     return .tell(suppressedCount: suppressedCount)
+  }
+
+  /// Forgets the kind that was told of longest ago, but not what was kept back of it.
+  private mutating func evictOldest() {
+    guard let oldest = series.min(by: { $0.value.toldAt < $1.value.toldAt }) else { return }
+    series[oldest.key] = nil
+    guard oldest.value.suppressedCount > 0 else { return }
+    // Few, since each takes a repetition among so many kinds; a filter whose rests nobody takes keeps
+    // the last of them.
+    if evicted.count >= Self.kindCountMax { evicted.removeFirst() }
+    evicted.append(Rest(kind: oldest.key, count: oldest.value.suppressedCount))
   }
 
   /// Takes out what was kept back and has not been followed by another of its kind since its interval
@@ -59,8 +72,9 @@ package struct RepetitionFilter: Sendable {
   private mutating func take(_ isWanted: (Series) -> Bool) -> [Rest] {
     let wanted = series.filter { isWanted($0.value) }
     for kind in wanted.keys { series[kind] = nil }
-    return wanted.filter { $0.value.suppressedCount > 0 }
+    defer { evicted = [] }
+    let rests = wanted.filter { $0.value.suppressedCount > 0 }
       .map { Rest(kind: $0.key, count: $0.value.suppressedCount) }
-      .sorted { $0.kind < $1.kind }
+    return (evicted + rests).sorted { $0.kind < $1.kind }
   }
 }

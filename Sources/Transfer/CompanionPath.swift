@@ -12,10 +12,11 @@ enum CompanionPath {
   ///
   /// A name that would be too long then is cut, and ends with a digest of all of it.
   ///
-  /// What it takes:
-  /// * path: the path of a file.
-  /// * suffix: what to put behind its name.
-  /// * longestSuffix: the longest of those that are put behind the same name, so that all are cut alike.
+  /// - Parameters:
+  ///   - path: the path of a file.
+  ///   - suffix: what to put behind its name.
+  ///   - longestSuffix: the longest of those that are put behind the same name, so that all are cut alike.
+  /// - Returns: the path; its name has at most 255 bytes.
   static func path(_ path: String, _ suffix: String, longestSuffix: String) -> String {
     let bytes = Array(path.utf8)
     let start = bytes.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0

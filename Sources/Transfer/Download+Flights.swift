@@ -117,7 +117,8 @@ extension Download {
       }
       return state.diskRetry == nil
     }
-    if isNews {
+    // Where nobody is answered from memory instead, whoever waits is told.
+    if isNews, settings.readsUncached {
       environment.log.write(.warning, "the disk refuses fetched bytes: \(failure)")
     }
     observer.downloadWasRefused(self, failure)

@@ -10,8 +10,11 @@ extension FileDownload {
 
   /// Checks what can be checked before anything is touched, and takes the locks.
   ///
-  /// They are of the target and,
-  /// if it is elsewhere, of the checkpoint. A refusal leaves no lock behind.
+  /// A refusal leaves no lock behind.
+  ///
+  /// - Returns: the locks: of the target and, if it is elsewhere, of the checkpoint.
+  /// - Throws: `TransferError`: `.invalid` for a request that makes no sense here, `.held` if another
+  ///   process has one of the locks.
   func prepare() throws(TransferError) -> [LockFile] {
     var locks: [LockFile] = []
     do {

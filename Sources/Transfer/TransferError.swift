@@ -64,8 +64,9 @@ extension TransferError {
 
   /// The first field in which a checkpoint's task and the one asked for differ; nil if there is none.
   ///
-  /// Parameter: fields: each field's name as users know it, what the checkpoint says, and what the
+  /// - Parameter fields: each field's name as users know it, what the checkpoint says, and what the
   ///   request says.
+  /// - Returns: the error that names the field.
   static func difference(
     in fields: [(name: String, checkpoint: String?, request: String?)]
   ) -> TransferError? {

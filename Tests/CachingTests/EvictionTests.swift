@@ -25,10 +25,12 @@ private let mebibyte = 1 << 20
     for (number, name) in ["a", "b", "c", "d"].enumerated() {
       index.found(id(name), byteCount: 10, lastUsed: Timestamp(seconds: number))
     }
-    index.opened(id("a"), byteCount: 10, at: Timestamp(seconds: 9))
+    index.opened(id("a"), byteCount: 10, at: Timestamp(seconds: 0))
     #expect(index.victims(toFree: 15) == [id("b"), id("c")])
-    index.closed(id("a"), at: Timestamp(seconds: 1))
-    #expect(index.victims(toFree: 1) == [id("a")] || index.victims(toFree: 1) == [id("b")])
+    #expect(index.victims(toFree: 100) == [id("b"), id("c"), id("d")])
+    index.closed(id("a"), at: Timestamp(seconds: 2))
+    index.closed(id("c"), at: Timestamp(seconds: 5))
+    #expect(index.victims(toFree: 35) == [id("b"), id("a"), id("d"), id("c")])
     #expect(index.byteCount == 40)
     index.forget(id("b"))
     index.grew(id("c"), by: 5)
@@ -44,6 +46,26 @@ private let mebibyte = 1 << 20
     index.kept(id("a"))
     #expect(index.victims(toFree: 20) == [id("b")])
     #expect(index.byteCount == 20, "it takes room all the same")
+  }
+
+  @Test func noTwoVersionsShareAnEntry() {
+    func id(_ key: String, _ etag: String, _ size: Int, _ versionID: String?) -> EntryID {
+      EntryID(
+        ObjectVersion(
+          key: ObjectKey(key),
+          etag: ETag(etag),
+          size: size,
+          lastModified: Timestamp(seconds: 0),
+          versionID: versionID
+        )
+      )
+    }
+    let different = [
+      id("a", "e", 1, nil), id("b", "e", 1, nil), id("a", "f", 1, nil), id("a", "e", 11, nil),
+      id("a", "e", 1, "1"), id("a", "e", 1, "2"), id("a", "e1", 1, nil),
+    ]
+    #expect(Set(different).count == different.count)
+    #expect(different.count { $0.keyName == different[0].keyName } == different.count - 1)
   }
 
   @Test func namesOnDiskLeadBackToTheEntry() {
@@ -174,6 +196,32 @@ private let mebibyte = 1 << 20
     let cache = try bench.open(byteCountMax: 2 * mebibyte)
     #expect(try await eventually { try bench.files("data").count <= 2 })
     #expect(try await eventually { try Disk.names(in: cache.path + "/aside").count >= 1 })
+  }
+
+  @Test func theNextProcessKnowsWhatWasOpenedLast() async throws {
+    let bench = try CacheBench()
+    let versions = ["a", "b", "c"].map { bench.place($0, size: mebibyte) }
+    do {
+      let cache = try bench.open()
+      for version in versions { await bench.fill(cache, version) }
+      await cache.close()
+    }
+    for path in try bench.files("checkpoint") {
+      let text = String(decoding: try contents(path), as: UTF8.self)
+      try setModified(
+        path,
+        text.contains("key a\n") ? 1000 : text.contains("key b\n") ? 2000 : 3000
+      )
+    }
+    do {
+      let cache = try bench.open()
+      _ = cache.open(versions[0])
+      await cache.close()
+    }
+    let cache = try bench.open(byteCountMax: 5 * mebibyte / 2)
+    #expect(try await eventually { try bench.files("data").count == 2 })
+    #expect(versions.map { cache.cachedByteCount(of: $0) } == [mebibyte, 0, mebibyte])
+    await cache.close()
   }
 
   @Test func evictingSparesWhatIsOpen() async throws {

@@ -182,6 +182,22 @@ enum Intruder: String, CaseIterable {
     #expect(try Disk.names(in: elsewhere).sorted() == ["checkpoint", "data"])
   }
 
+  @Test func o5ALinkBesideTheFilesGoesAlone() async throws {
+    let (bench, version, victim) = try await filled()
+    let checkpoint = try #require(try bench.files("checkpoint").first)
+    let elsewhere = bench.directory.file("elsewhere")
+    try Disk.createDirectory(elsewhere)
+    try overwrite(elsewhere + "/precious", victimBytes)
+    try makeLink(checkpoint + ".elsewhere", to: elsewhere)
+    try makeLink(checkpoint + ".victim", to: victim)
+    let cache = try bench.open()
+    #expect(try await eventually { cache.evict(version) != nil })
+    #expect(try bench.files("data").isEmpty)
+    #expect(try contents(elsewhere + "/precious") == victimBytes)
+    #expect(try contents(victim) == victimBytes)
+    await cache.close()
+  }
+
   @Test(arguments: Intruder.possible)
   func o5ALockThatIsNoFileOfOursIsSetAside(intruder: Intruder) async throws {
     let (bench, version, victim) = try await filled()
@@ -194,6 +210,22 @@ enum Intruder: String, CaseIterable {
     #expect(try bench.logLines().count == 1)
     #expect(throws: CacheError.self) { _ = try bench.open() }
     await cache.close()
+  }
+
+  @Test func o6OfTwoThatFindAnIntruderOneGoesFirst() async throws {
+    let (bench, _, _) = try await filled()
+    let path = try #require(try bench.files("data").first)
+    let store = path.split(separator: "/").dropLast(5).reduce("") { $0 + "/" + $1 }
+    try Disk.createDirectory(store + "/lock")
+    // As a process that is about to set it aside.
+    let directory = try FileDescriptor.open(store, [.read, .directory])
+    try #require(try directory.tryLock())
+    #expect(throws: CacheError.held(directory: store, by: "a process that has just started")) {
+      _ = try bench.open()
+    }
+    #expect(try Disk.status(of: store + "/lock")?.kind == .directory)
+    #expect(try Disk.status(of: store + "/aside") == nil)
+    withExtendedLifetime(directory) {}
   }
 
   @Test func o6ALockWithASecondNameIsStillALock() async throws {

@@ -99,6 +99,26 @@ private let mebibyte = 1 << 20
     _ = try bench.open()
   }
 
+  /// What only root can make can't be tested by others.
+  @Test(.enabled(if: Disk.userID == 0)) func o5ADirectoryOfAnotherUserIsRefused() async throws {
+    let bench = try CacheBench()
+    let cache = try bench.open()
+    let path = cache.path
+    await cache.close()
+    for directory in [path, bench.root] {
+      try giveAway(directory, to: 1)
+      #expect(
+        throws: CacheError.refused(
+          "the cache directory \(directory) belongs to another user (uid 1)"
+        )
+      ) {
+        _ = try bench.open()
+      }
+      try giveAway(directory, to: 0)
+    }
+    _ = try bench.open()
+  }
+
   @Test func o5FilesAreTheUsersOwn() async throws {
     let bench = try CacheBench()
     let cache = try bench.open()
@@ -107,8 +127,15 @@ private let mebibyte = 1 << 20
       let path = try #require(try bench.files(name).first)
       #expect(try Disk.status(of: path)?.permissions == 0o600, "\(name)")
     }
-    #expect(try Disk.status(of: cache.path)?.permissions == 0o700)
-    #expect(try Disk.status(of: bench.root)?.permissions == 0o700)
+    func check(_ directory: String) throws -> Int {
+      #expect(try Disk.status(of: directory)?.permissions == 0o700, "\(directory)")
+      let below = try Disk.names(in: directory).map { directory + "/" + $0 }
+        .filter { try Disk.status(of: $0)?.kind == .directory }
+      return try 1 + below.reduce(0) { try $0 + check($1) }
+    }
+    // The root, the store's, `objects`, and those of the shard, the key and the version.
+    #expect(try check(bench.root) == 6)
+    withExtendedLifetime(cache) {}
   }
 
   @Test func o5ALinkInPlaceOfDataIsNotFollowed() async throws {

@@ -101,7 +101,10 @@ private let mebibyte = 1 << 20
     let paths = try bench.files("checkpoint")
     try #require(paths.count == 2)
     try overwrite(paths[0], try contents(paths[1]))
-    #expect(await cache.knownObjects(under: ObjectKey("")).count == 1)
+    let listed = await cache.knownObjects(under: ObjectKey("")).map(\.version)
+    #expect(listed.count == 1 && versions.contains(listed[0]))
+    // The other has an entry still, whose checkpoint speaks of the first.
+    #expect(versions.compactMap { cache.known($0.key)?.version } == listed)
   }
 
   @Test func offlineListingsAgreeWithTheStores() async throws {
@@ -132,6 +135,33 @@ private let mebibyte = 1 << 20
           #expect(mine == theirs, "\(prefix) \(isDelimited) \(countMax)")
         }
       }
+    }
+  }
+
+  @Test func offlineAnotherVersionIsRefused() async throws {
+    let bench = try CacheBench()
+    let version = bench.place("a", size: 10)
+    let (_, store) = try await offline(bench, [version])
+    let same = try await store.head(
+      version.key,
+      versionID: nil,
+      ifMatch: version.etag,
+      context: context
+    )
+    #expect(same.version == version)
+    for (versionID, ifMatch, kind) in [
+      (nil, ETag("other"), StoreError.Kind.preconditionFailed), ("7", nil, .notFound),
+    ] {
+      #expect(
+        await error { () throws(StoreError) in
+          try await store.head(
+            version.key,
+            versionID: versionID,
+            ifMatch: ifMatch,
+            context: context
+          )
+        } == kind
+      )
     }
   }
 

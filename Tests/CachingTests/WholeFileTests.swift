@@ -113,6 +113,19 @@ import Transfer
     #expect(await object.bytes(ByteRange(0, version.size)) == .success(bench.bytes(version)))
   }
 
+  @Test func aFileThatIsLongerThanItsObjectIsNotGivenAway() async throws {
+    let bench = try CacheBench()
+    let cache = try bench.open()
+    let version = bench.place("a", size: 5000)
+    await bench.fill(cache, version)
+    let object = try #require(cache.openCached(version))
+    #expect(object.wholeFile(verifiedSizeMax: 0) != nil)
+    let path = try #require(try bench.files("data").first)
+    try overwrite(path, bench.bytes(version) + [1])
+    #expect(object.wholeFile(verifiedSizeMax: mebibyte) == nil)
+    #expect(await object.bytes(ByteRange(0, 5000)) == .success(bench.bytes(version)))
+  }
+
   @Test func anEvictedEntryIsForgotten() async throws {
     let bench = try CacheBench()
     let cache = try bench.open()

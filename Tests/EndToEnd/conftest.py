@@ -5,11 +5,9 @@ import errno
 import itertools
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
-import time
 import uuid
 
 import boto3
@@ -17,10 +15,10 @@ import pytest
 from botocore.config import Config
 
 import tos_bucket as tos_buckets
+import transfers
+from programs import DIPPER, ROOT, alive, one_sentence, run, wait_for  # noqa: F401
 from weather import Proxy
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-DIPPER = os.environ.get("DIPPER_BINARY") or os.path.join(ROOT, ".build", "debug", "dipper")
 SERVERS = dict(
     pair.split("=", 1) for pair in os.environ.get("DIPPER_TEST_SERVERS", "").split(",") if "=" in pair
 )
@@ -170,42 +168,9 @@ class Mount:
             return file.read()
 
 
-def run(command, timeout=60, environment=None, user=None, **options):
-    """Runs a command with a bound; a stuck one is killed and fails the test."""
-    full = {**os.environ, **(environment or {})}
-    full = {name: value for name, value in full.items() if value is not None}
-    return subprocess.run(command, timeout=timeout, env=full, capture_output=True, text=True,
-                          user=user, **options)
-
-
 def is_mounted(path):
     with open("/proc/self/mounts") as mounts:
         return any(line.split()[1] == path for line in mounts)
-
-
-def alive(pid):
-    try:
-        with open("/proc/%d/stat" % pid) as file:
-            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def wait_for(condition, what, seconds=15):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError("waited %s s for %s" % (seconds, what))
-
-
-def one_sentence(text):
-    """The message on standard error is one sentence, without a trace or a Swift type in it."""
-    lines = [line for line in text.strip().splitlines() if line]
-    assert len(lines) == 1, text
-    assert not re.search(r"Optional\(|Fatal error|StoreError\(|Kind\.", text), text
-    return lines[0]
 
 
 @pytest.fixture(params=sorted(SERVERS))
@@ -248,6 +213,40 @@ def tos_bucket(request, make_tos_bucket):
 def tos_tree(request, make_tos_bucket):
     """A hierarchical bucket behind each TOS gateway."""
     return make_tos_bucket(request.param, type="hns")
+
+
+@pytest.fixture
+def make_bucket(make_tos_bucket):
+    """Makes buckets of a kind of `transfers.KINDS`."""
+    made = []
+
+    def make_s3(server):
+        made.append(Bucket(server, SERVERS[server]))
+        return made[-1]
+
+    yield lambda kind: transfers.make_bucket(kind, make_s3, make_tos_bucket)
+    for bucket in made:
+        bucket.clear()
+
+
+@pytest.fixture
+def make_place(make_bucket, tmp_path):
+    """Makes places for transfers: `make("seaweedfs", data)`."""
+    made = []
+
+    def make(kind, data):
+        made.append(transfers.Place(kind, make_bucket(kind), tmp_path / ("place%d" % len(made)), data))
+        return made[-1]
+
+    yield make
+    for place in made:
+        place.close()
+
+
+@pytest.fixture(params=transfers.KINDS)
+def place(request, make_place):
+    """A place of each kind, whose object has three parts, the last one short."""
+    return make_place(request.param, transfers.content(2 * transfers.PART + 123))
 
 
 @pytest.fixture

@@ -293,36 +293,61 @@ def test_O5_no_secret_anywhere(strict_bucket, mounts):
                 assert secret.encode() not in file.read()
 
 
-def test_an_ordinary_user_mounts(strict_bucket, tmp_path):
-    """Everything in a mount namespace of its own, with a /dev/fuse that anybody may open, as udev makes it."""
-    strict_bucket.put("d/f", b"mine")
-    home = tmp_path / "home"
+def as_ordinary_user(directory, lines, **facts):
+    """Runs lines of shell in a mount namespace of its own, with a /dev/fuse that anybody may open, as udev makes it."""
+    home = directory / "home"
     home.mkdir()
     shutil.copy(DIPPER, home / "dipper")
-    for path in [tmp_path, *list(tmp_path.parents)[:3]]:
+    for path in [directory, *list(directory.parents)[:3]]:
         if path != path.parent:
             os.chmod(path, 0o755)
     shutil.chown(home, 65534, 65534)
-    script = """
+    head = """
         set -eu
         mount --make-rprivate /
         mknod -m 666 %(home)s/fuse c 10 229
         mount --bind %(home)s/fuse /dev/fuse
-        as_user() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+        as_user="setpriv --reuid=65534 --regid=65534 --clear-groups"
         cd %(home)s
-        as_user mkdir mnt
-        as_user ./dipper mount %(url)s mnt --endpoint %(endpoint)s
-        as_user cat mnt/d/f && echo
-        if ls mnt 2>/dev/null; then echo "root looks into it"; fi
-        as_user ./dipper status --json
-        as_user ./dipper unmount mnt
-        grep -q %(home)s/mnt /proc/self/mounts && echo "still mounted" || echo "unmounted"
-    """ % {"home": home, "url": strict_bucket.url, "endpoint": strict_bucket.endpoint}
+    """
+    script = (head + lines) % {"home": home, **facts}
     result = run(["unshare", "-m", "sh", "-c", script], environment={"HOME": str(home), "XDG_RUNTIME_DIR": None})
     assert result.returncode == 0, result
-    lines = result.stdout.splitlines()
-    assert lines[0] == "mine" and lines[-1] == "unmounted", result.stdout
-    assert "root looks into it" not in result.stdout and str(home / "mnt") in result.stdout
+    return home, result.stdout
+
+
+def test_an_ordinary_user_mounts(strict_bucket, tmp_path):
+    strict_bucket.put("d/f", b"mine")
+    home, output = as_ordinary_user(tmp_path, """
+        $as_user mkdir mnt
+        $as_user ./dipper mount %(url)s mnt --endpoint %(endpoint)s
+        $as_user cat mnt/d/f && echo
+        if ls mnt 2>/dev/null; then echo "root looks into it"; fi
+        $as_user ./dipper status --json
+        $as_user ./dipper unmount mnt
+        grep -q %(home)s/mnt /proc/self/mounts && echo "still mounted" || echo "unmounted"
+    """, url=strict_bucket.url, endpoint=strict_bucket.endpoint)
+    lines = output.splitlines()
+    assert lines[0] == "mine" and lines[-1] == "unmounted", output
+    assert "root looks into it" not in output and str(home / "mnt") in output
+
+
+@pytest.mark.parametrize("mountpoint, cache, culprit", [
+    ("theirs", "cache", "theirs"), ("mnt", "theirs/cache", "theirs/cache"), ("mnt", "theirs", "theirs")])
+def test_what_is_somebody_elses_is_not_used(strict_bucket, tmp_path, mountpoint, cache, culprit):
+    home, output = as_ordinary_user(tmp_path, """
+        mkdir -m 755 theirs
+        $as_user mkdir mnt
+        code=0
+        $as_user ./dipper mount %(url)s %(mountpoint)s --cache-dir %(cache)s --endpoint %(endpoint)s 2>sentence || code=$?
+        cat sentence
+        echo $code
+        if grep %(home)s /proc/self/mounts | grep -v /dev/fuse; then echo "something is mounted"; fi
+    """, url=strict_bucket.url, endpoint=strict_bucket.endpoint, mountpoint=mountpoint, cache=cache)
+    sentence, code = output.rstrip("\n").rsplit("\n", 1)
+    assert code == "1" and str(home / culprit) in one_sentence(sentence), output
+    assert os.listdir(home / "theirs") == []
+    assert not (home / "cache").exists()
 
 
 @pytest.mark.parametrize("closed", ["<&-", "<&- >&-", "<&- >&- 2>&-", "2>&-"])
@@ -349,3 +374,29 @@ def test_O1_a_pipe_in_place_of_the_credentials_is_not_waited_for(strict_bucket, 
     nothing = {name: None for name in os.environ if name.startswith("AWS_")}
     environment = nothing | {"AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "credentials"), "HOME": str(tmp_path)}
     refused(mounts(strict_bucket.url, strict_bucket.endpoint, environment=environment), "credentials", "a pipe")
+
+
+@pytest.mark.parametrize("words", [["get", "URL/k", "URL/b"], ["put", "URL/k", "URL/b"], ["warm", "URL"],
+                                   ["map", "URL/k"], ["unmount", "URL"], ["status", "URL"]])
+def test_a_url_where_a_path_belongs(strict_bucket, words):
+    strict_bucket.put("k", b"x")
+    words = [word.replace("URL", strict_bucket.url) for word in words]
+    result = run([DIPPER, *words] + (["--endpoint", strict_bucket.endpoint] if words[0] in ("get", "put") else []))
+    assert result.returncode == 2, result
+    assert "is a bucket's URL" in one_sentence(result.stderr)
+
+
+def test_a_key_that_ends_in_no_files_name(strict_bucket):
+    result = run([DIPPER, "get", strict_bucket.url + "/d/", "--endpoint", strict_bucket.endpoint])
+    assert result.returncode == 2
+    assert strict_bucket.url + "/d/ doesn't end in what can be a file's name" in one_sentence(result.stderr)
+
+
+@pytest.mark.parametrize("command", ["get", "cp"])
+def test_a_version_of_a_store_that_keeps_none(strict_bucket, tmp_path, command):
+    strict_bucket.put("k", b"x")
+    target = str(tmp_path / "f") if command == "get" else strict_bucket.url + "/copy"
+    result = run([DIPPER, command, strict_bucket.url + "/k", target, "--version-id", "an-id",
+                  "--endpoint", strict_bucket.endpoint])
+    assert result.returncode == 1 and "the bucket keeps none" in one_sentence(result.stderr)
+    assert os.listdir(tmp_path) == [] and strict_bucket.s3.list_objects_v2(Bucket=strict_bucket.name)["KeyCount"] == 1

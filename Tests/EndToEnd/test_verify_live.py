@@ -10,6 +10,7 @@ import pytest
 
 from conftest import one_sentence, wait_for
 from tos_bucket import REGION, ask
+from weather import Proxy
 
 SCRIPT = os.path.join(os.path.dirname(__file__), "..", "..", "scripts", "verify-live")
 CLEAN = {name: value for name, value in os.environ.items()
@@ -111,3 +112,24 @@ def test_an_interrupted_run_removes_what_it_wrote(make_tos_bucket, number, code)
     assert run.returncode == code, errors
     assert "interrupted" in one_sentence(errors)
     assert left(bucket) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_request_that_is_interrupted_is_waited_for(make_tos_bucket, number):
+    """What it writes comes later than the interruption, and is removed all the same."""
+    bucket = make_tos_bucket("moto")
+    proxy = Proxy(bucket.endpoint)
+    proxy.rules = [{"method": "PUT", "delay": 1, "times": 1}]
+    run = subprocess.Popen([SCRIPT], env=environment(bucket, TOS_ENDPOINT=proxy.url), stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, text=True)
+    try:
+        wait_for(lambda: proxy.requests("PUT"), "the first object to be under way")
+        run.send_signal(number)
+        _, errors = run.communicate(timeout=60)
+        assert run.returncode == 130, errors
+        assert "interrupted" in one_sentence(errors)
+        wait_for(lambda: proxy.requests("PUT")[0]["status"] == 200, "the object to be stored")
+        assert left(bucket) == []
+    finally:
+        run.kill()
+        proxy.close()

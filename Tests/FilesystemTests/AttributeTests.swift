@@ -48,6 +48,25 @@ import Testing
     #expect(second.attributes?.size == 5)
   }
 
+  @Test func equalQuestionsAboutOneFileAreAskedOnce() async throws {
+    let mount = try TestMount()
+    mount.place("f", "one")
+    let node = try await mount.node("f")
+    mount.clock.advance(by: .seconds(11))
+    mount.store.forgetCalls()
+    let gate = Gate()
+    mount.store.hook = { _, moment in if moment == .request { await gate.wait() } }
+    let asked = (0..<5).map { _ in
+      let asked = Asked<AttributesAnswer>()
+      mount.bucket.getAttributes(of: node, handle: nil, reply: asked.reply())
+      return asked
+    }
+    try await eventually("the store is asked") { !mount.store.calls.isEmpty }
+    gate.open()
+    for one in asked { #expect(try await one.answer().attributes.size == 3) }
+    #expect(mount.store.calls.map(\.operation) == [.headObject])
+  }
+
   @Test func attributesAreConfirmedWhenTheyAreTooOld() async throws {
     let mount = try TestMount()
     mount.place("f", "one")
@@ -66,6 +85,50 @@ import Testing
     mount.clock.advance(by: .seconds(11))
     mount.store.remove(ObjectKey("f"))
     await expectFailure(.stale) { _ = try await mount.attributes(second) }
+  }
+
+  @Test func r1WhatOneAnswerTellsIsNotTakenBackByAnOlderListing() async throws {
+    let mount = try TestMount()
+    for key in ["f", "g"] { mount.place(key, "one") }
+    _ = try await mount.names()
+    let node = try await mount.node("f")
+    let gone = try await mount.node("g")
+    mount.place("f", "three")
+    // A question about the object alone; the listing is believed for some seconds yet.
+    _ = try await mount.value("user.dipper.content-type", of: node)
+    await expectFailure(.stale) { _ = try await mount.attributes(node) }
+    #expect(try await mount.lookup("f").attributes?.size == 5)
+    mount.store.remove(ObjectKey("g"))
+    await expectFailure(.noAttribute) {
+      _ = try await mount.value("user.dipper.content-type", of: gone)
+    }
+    await expectFailure(.stale) { _ = try await mount.attributes(gone) }
+    #expect(try await mount.lookup("g").node == nil)
+  }
+
+  @Test func anAbsenceThatIsToldLateSupersedesNothingNewer() async throws {
+    let mount = try TestMount()
+    mount.place("f", "one")
+    let node = try await mount.node("f")
+    mount.clock.advance(by: .seconds(11))
+    // At that moment it is gone; the answer comes later.
+    mount.store.faults.add(Fault(.fail(.notFound), operation: .headObject))
+    let gate = Gate()
+    mount.store.hook = { call, moment in
+      if call.operation == .headObject, moment == .request { await gate.wait() }
+    }
+    mount.store.forgetCalls()
+    let asked = Asked<AttributesAnswer>()
+    mount.bucket.getAttributes(of: node, handle: nil, reply: asked.reply())
+    try await eventually("the store is asked") { mount.store.calls.count == 1 }
+    mount.clock.advance(by: .seconds(1))
+    mount.place("f", "three")
+    #expect(try await mount.names() == ["f"])
+    let new = try await mount.node("f")
+    gate.open()
+    #expect(try await asked.failure().code == .stale)
+    #expect(try await mount.attributes(new).size == 5)
+    #expect(try await mount.node("f") == new)
   }
 
   @Test func invalidatingHasEverythingConfirmed() async throws {

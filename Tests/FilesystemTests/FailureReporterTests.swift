@@ -59,6 +59,54 @@ import Testing
     #expect(reporter.lastError(of: NodeID(3)) == "read: EACCES: a reason")
   }
 
+  @Test func theNodesWhoseLastFailureIsKeptAreBounded() throws {
+    let reporter = try reporter()
+    defer { unlink(path) }
+    for number in 2..<5000 as Range<UInt64> {
+      let operation = FailureReporter.Operation(name: "read", path: "f", node: NodeID(number))
+      reporter.report(FileError(.stale, "a reason"), operation)
+    }
+    #expect(reporter.lastError(of: NodeID(4999)) == "read: ESTALE: a reason")
+    let keptCount = (2..<5000 as Range<UInt64>).count { reporter.lastError(of: NodeID($0)) != "" }
+    #expect(1...1024 ~= keptCount)
+  }
+
+  @Test func theLastFailuresOfAllAreKeptInTheirOrder() throws {
+    for number in 0..<100 {
+      errors.append(
+        ErrorRing.Record(
+          time: Timestamp(seconds: number),
+          operation: "read",
+          path: "\(number)",
+          error: FileError(.stale, "a reason")
+        )
+      )
+    }
+    #expect(errors.all.map(\.path) == (36..<100).map { "\($0)" })
+  }
+
+  @Test func theLineInTheLogSaysWhatWhyWhichKeyAndTheRequest() throws {
+    let reporter = try reporter()
+    defer { unlink(path) }
+    let cause = StoreError(
+      .accessDenied,
+      .getObject,
+      key: ObjectKey("d/f"),
+      status: 403,
+      code: "AccessDenied",
+      requestID: "R1",
+      message: "no"
+    )
+    let operation = FailureReporter.Operation(name: "read", path: "d/f")
+    reporter.report(FileError(.accessDenied, "\(cause)", cause: cause), operation)
+    let line = try #require(try lines().first)
+    let words = [
+      "GetObject \"d/f\": no (AccessDenied, HTTP 403, request id R1)", " operation=read ",
+      " path=d/f ", " errno=EACCES ", " code=AccessDenied ", " request_id=R1",
+    ]
+    for word in words { #expect(line.contains(word), "\(line)") }
+  }
+
   @Test func aKeyIsToldOfOnceAndAThousandAtMost() throws {
     let reporter = try reporter()
     defer { unlink(path) }

@@ -52,6 +52,23 @@ import Testing
     #expect(mount.store.calls.map(\.operation) == [.listObjects])
   }
 
+  @Test func n5LookupsOfManyNamesAtOnceShareTheListingThatTheyNeed() async throws {
+    let mount = try TestMount()
+    for number in 0..<20 { mount.place("f\(number)") }
+    _ = try await mount.names()
+    mount.clock.advance(by: .seconds(11))
+    mount.store.forgetCalls()
+    let gate = Gate()
+    mount.store.hook = { _, moment in if moment == .request { await gate.wait() } }
+    let asked = (0..<20).map { mount.startLookup("f\($0)") }
+    let absent = mount.startLookup("nothing")
+    try await eventually("the listing is under way") { !mount.store.calls.isEmpty }
+    gate.open()
+    for one in asked { #expect(try await one.answer().node != nil) }
+    #expect(try await absent.answer().node == nil)
+    #expect(mount.store.calls.map(\.operation) == [.listObjects])
+  }
+
   @Test func n5AListingIsStreamedWhileItIsStillGoingOn() async throws {
     var behaviour = SimulatedStore.Behaviour()
     behaviour.pageCountMax = 10
@@ -168,6 +185,53 @@ import Testing
     mount.clock.advance(by: .seconds(60))
     mount.store.faults.add(Fault(.fail(.accessDenied), callCount: .max))
     await expectFailure(.accessDenied) { _ = try await mount.names() }
+  }
+
+  /// The C library takes ENOENT of `readdir` for the end of the directory.
+  @Test func aDirectoryThatTheStoreDoesNotFindIsNotShownAsEmpty() async throws {
+    var behaviour = SimulatedStore.Behaviour()
+    (behaviour.hasDirectories, behaviour.tellsKeyStatus) = (true, true)
+    let mount = try TestMount(behaviour: behaviour)
+    mount.place("d/f")
+    let directory = try await mount.node("d")
+    mount.store.faults.add(Fault(.fail(.notFound), operation: .listObjects))
+    await expectFailure(.stale) { _ = try await mount.names(directory) }
+    #expect(try await mount.names(directory) == ["f"])
+  }
+
+  @Test(arguments: [StoreError.Kind.serverFailure, .throttled])
+  func r6AStoreThatAnswersIsNotOutOfReach(kind: StoreError.Kind) async throws {
+    let mount = try TestMount()
+    mount.place("d/f")
+    let (directory, node) = (try await mount.node("d"), try await mount.node("d/f"))
+    _ = try await mount.names(directory)
+    mount.clock.advance(by: .seconds(60))
+    mount.store.faults.add(Fault(.fail(kind), callCount: .max))
+    let code: FileError.Code = kind == .throttled ? .timedOut : .inputOutput
+    await expectFailure(code) { _ = try await mount.names(directory) }
+    await expectFailure(code) { _ = try await mount.lookup("f", in: directory) }
+    await expectFailure(code) { _ = try await mount.attributes(node) }
+  }
+
+  @Test func r6WhatWasKnownADayAgoIsNotUsed() async throws {
+    let mount = try TestMount()
+    mount.place("d/f", "text")
+    let directory = try await mount.node("d")
+    _ = try await mount.names(directory)
+    let node = try await mount.node("d/f")
+    mount.clock.advance(by: .seconds(24 * 3600 - 1))
+    mount.place("e/g")
+    let known = try await mount.node("e/g")
+    mount.store.faults.add(Fault(.fail(.unreachable), callCount: .max))
+    #expect(try await mount.names(directory) == ["f"], "a second less")
+    mount.clock.advance(by: .seconds(60))
+    // That the store is out of reach is known from another name, and what was just known is used.
+    #expect(try await mount.attributes(known).size == 1)
+    #expect(try await mount.lookup("e").node != nil)
+    await expectFailure(.timedOut) { _ = try await mount.names(directory) }
+    await expectFailure(.timedOut) { _ = try await mount.lookup("f", in: directory) }
+    await expectFailure(.timedOut) { _ = try await mount.lookup("h", in: directory) }
+    await expectFailure(.timedOut) { _ = try await mount.attributes(node) }
   }
 
   @Test func aListingThatNobodyWantsAnyMoreIsCancelled() async throws {

@@ -59,6 +59,16 @@ import Testing
     #expect(try await mount.names(try await mount.node("empty")) == [])
   }
 
+  @Test func aListingThatFindsNoDirectorySaysThatThereIsNone() async throws {
+    let mount = try TestMount()
+    mount.place("file")
+    mount.store.faults.add(Fault(.fail(.notFound), operation: .listObjects, callCount: .max))
+    #expect(try await mount.lookup("file").attributes?.kind == .file)
+    #expect(try await mount.lookup("nothing").node == nil)
+    let long = longName(String(repeating: "x", count: 300))
+    #expect(try await mount.lookup(long).node == nil)
+  }
+
   @Test func equalLookupsShareOneQuestion() async throws {
     let mount = try TestMount()
     mount.place("f")

@@ -96,6 +96,21 @@ import Testing
     #expect(!mount.cache.abandoned.withLock { $0 }.isEmpty)
   }
 
+  @Test func r2ASecondStrayReadAbandonsWhatWasFetchedAhead() async throws {
+    let mount = try TestMount()
+    mount.store.place(ObjectKey("big"), .words(size: 64 * mebi))
+    let handle = try await mount.open(try await mount.node("big"))
+    for step in 0..<4 {
+      _ = try await mount.read(handle, ByteRange(offset: step * mebi, count: mebi))
+    }
+    for (offset, isAbandoned) in [(50 * mebi, false), (30 * mebi, true)] {
+      _ = try await mount.read(handle, ByteRange(offset: offset, count: 4 * kibi))
+      let abandoned = mount.cache.abandoned.withLock { $0 }
+      #expect(!abandoned.isEmpty == isAbandoned)
+      #expect(abandoned.allSatisfy { $0.lowerBound >= 4 * mebi })
+    }
+  }
+
   @Test func r2HandlesOfOneFileShareWhatIsFetchedAhead() async throws {
     let mount = try TestMount()
     mount.store.place(ObjectKey("big"), .words(size: 64 * mebi))
@@ -209,7 +224,7 @@ import Testing
     let attributes = Asked<AttributesAnswer>()
     mount.bucket.getAttributes(of: node, handle: nil, reply: attributes.reply())
     let open = Asked<OpenAnswer>()
-    mount.bucket.open(node, forWriting: false, reply: open.reply())
+    mount.bucket.open(node, mode: .reading, reply: open.reply())
     let value = Asked<AttributeValueAnswer>()
     mount.bucket.extendedAttribute(
       "user.dipper.content-type",
@@ -297,7 +312,7 @@ import Testing
     mount.place("f")
     let node = try await mount.node("f")
     let asked = Asked<OpenAnswer>()
-    mount.bucket.open(node, forWriting: true, reply: asked.reply())
+    mount.bucket.open(node, mode: .writing(), reply: asked.reply())
     #expect(try await asked.failure().code == .readOnly)
   }
 

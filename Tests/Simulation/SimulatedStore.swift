@@ -136,16 +136,17 @@ package final class SimulatedStore: ObjectStore {
 
 // What a test does behind the store's back; nothing of it is a call.
 extension SimulatedStore {
-  /// Puts an object there, or a new version of it.
+  /// Puts an object there, or a new version of it; `crc64` is told instead of the right one, by any store.
   @discardableResult
   package func place(
     _ key: ObjectKey,
     _ content: SimulatedContent,
     userMetadata: [String: String] = [:],
-    isArchived: Bool = false
+    isArchived: Bool = false,
+    crc64: UInt64? = nil
   ) -> ObjectVersion {
     let now = time.wallTime
-    let checksum = behaviour.keepsChecksums ? content.crc64 : nil
+    let checksum = crc64 ?? (behaviour.keepsChecksums ? content.crc64 : nil)
     return state.withLock { state in
       let object = Object(
         content: content,

@@ -124,6 +124,26 @@ import Testing
     #expect(bench.client.requests.count == 1)
   }
 
+  @Test func credentialsThatAreNewEachTimeAreAskedForOnceACall() async throws {
+    let files = MemoryFiles(["/home/u/.aws/credentials": Self.profile("ID")])
+    let environment = ["HOME": "/home/u"]
+    let bench = try Bench(
+      credentials: CredentialChain(
+        options: StoreOptions(),
+        environment: environment,
+        files: ConfigurationFiles(environment: environment, reader: files)
+      )
+    ) { _, index in
+      // A test that fails must end, too.
+      guard index < 10 else { return Self.listing }
+      files.write(Self.profile("ID\(index)"), to: "/home/u/.aws/credentials")
+      return .error(400, "ExpiredToken")
+    }
+    let error = await Bench.failure { () throws(StoreError) in try await list(bench) }
+    #expect(error?.code == "ExpiredToken")
+    #expect(bench.client.requests.count == 2)
+  }
+
   @Test func noCredentialsSayWhereWasLooked() async throws {
     let bench = try profileBench([Self.listing], MemoryFiles([:]))
     let error = await Bench.failure { () throws(StoreError) in try await list(bench) }

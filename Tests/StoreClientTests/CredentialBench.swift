@@ -133,18 +133,20 @@ struct CredentialBench {
 /// Programs that end as scripted, in order, the last one again and again.
 final class ScriptedPrograms: ProgramRunner {
   private let outputs: [ProgramOutput]
-  private let asked = Lock<[[String]]>([])
+  private let asked = Lock<[(words: [String], patience: Duration)]>([])
 
   init(_ outputs: [ProgramOutput]) {
     self.outputs = outputs
   }
 
   /// The words of every program so far.
-  var commands: [[String]] { asked.withLock { $0 } }
+  var commands: [[String]] { asked.withLock { $0.map(\.words) } }
+  /// How long each of them was given.
+  var patience: [Duration] { asked.withLock { $0.map(\.patience) } }
 
   func run(_ words: [String], patience: Duration) async throws(DiskFailure) -> ProgramOutput {
     let index = asked.withLock { asked in
-      asked.append(words)
+      asked.append((words, patience))
       return asked.count - 1
     }
     guard let last = outputs.indices.last else {

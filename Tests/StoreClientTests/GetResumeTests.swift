@@ -85,6 +85,31 @@ import Testing
     #expect(sink.bytes == Array(object.bytes.prefix(10)))
   }
 
+  @Test func resumedReadHoldsOnToTheFirstAnswersSize() async throws {
+    let bench = try Bench([
+      object.part(0..<500).cut(after: 10), object.part(10..<500, total: 1001),
+    ])
+    let sink = CollectingSink()
+    let request = GetRequest(key: object.key, range: ByteRange(0, 500), ifMatch: nil)
+    let error = await Bench.failure { () throws(StoreError) in
+      try await bench.store.get(request, into: sink, context: bench.context())
+    }
+    #expect(error?.kind == .invalidAnswer)
+    #expect(sink.bytes == Array(object.bytes.prefix(10)))
+  }
+
+  @Test func anAnswerThatBroughtNothingHoldsNothing() async throws {
+    let bench = try Bench([
+      object.part(0..<1000).cut(after: 0), object.part(0..<1000, etag: "\"v2\""),
+    ])
+    let sink = CollectingSink()
+    let request = GetRequest(key: object.key, range: ByteRange(0, 1000), ifMatch: nil)
+    let answer = try await bench.store.get(request, into: sink, context: bench.context())
+    #expect(bench.client.requests.map { $0.fields["If-Match"] } == [nil, nil])
+    #expect(answer.metadata.version.etag == ETag("v2"))
+    #expect(sink.bytes == object.bytes)
+  }
+
   @Test func versionWithoutTagIsHeldByItsTime() async throws {
     var first = object.part(0..<1000).cut(after: 10)
     first.fields["ETag"] = nil

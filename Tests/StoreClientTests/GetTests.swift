@@ -157,6 +157,20 @@ import Testing
     #expect(sink.bytes == [])
   }
 
+  @Test func anotherVersionThanTheOneAskedForByItsIdGivesNoByte() async throws {
+    var (other, right) = (object.part(0..<1000), object.part(0..<1000))
+    other.fields["x-amz-version-id"] = "B"
+    other.body.reverse()
+    right.fields["x-amz-version-id"] = "A"
+    let bench = try Bench([other, right])
+    let sink = CollectingSink()
+    var request = object.get(0..<1000)
+    request.versionID = "A"
+    _ = try await bench.store.get(request, into: sink, context: bench.context())
+    #expect(sink.bytes == object.bytes)
+    #expect(bench.client.requests.map { $0.url.hasSuffix("?versionId=A") } == [true, true])
+  }
+
   @Test func bytesBeyondTheRangeAreNeverHandedOn() async throws {
     var answer = object.part(100..<300)
     answer.fields["Content-Length"] = nil

@@ -71,6 +71,15 @@ import Testing
     #expect(!failure.contains("\n"))
   }
 
+  @Test func itHasNoMoreTimeThanWhoAsksForCredentials() async throws {
+    let programs = ScriptedPrograms([Self.output("{\"Version\": 1, \(Self.keys)}")])
+    let bench = CredentialBench(programs: programs)
+    let source = ProgramCredentials(command: "get", owner: "p", services: bench.services)
+    _ = try await source.look(by: bench.time.now + .seconds(7))
+    _ = try await source.look(by: bench.time.now + .seconds(700))
+    #expect(programs.patience == [.seconds(7), .seconds(60)])
+  }
+
   @Test func hangAndFloodAndCrashAreNamed() async {
     #expect(await find([ProgramOutput(exitCode: nil, isLate: true)]).1.contains("took too long"))
     #expect(await find([ProgramOutput(exitCode: nil, isTooLarge: true)]).1.contains("more than"))
@@ -92,6 +101,8 @@ import Testing
 
   // The machine's own programs
 
+  private let timers = Timers()
+
   private func run(
     _ script: String,
     patience: Duration = .seconds(20)
@@ -108,10 +119,32 @@ import Testing
 
   @Test func programThatHangsIsEndedWithItsChildren() async throws {
     let start = SystemClock().now
-    let output = try await run("echo begin; sleep 300 & sleep 300", patience: .milliseconds(300))
+    let output = try await run("sleep 300 & echo $!; sleep 300", patience: .milliseconds(300))
     #expect(output.isLate)
     #expect(output.exitCode == nil)
     #expect(SystemClock().now - start < .seconds(15))
+    let child = String(decoding: output.output, as: UTF8.self).split(separator: "\n").first
+    let processID = try #require(child.flatMap { Int($0) }, "it said who its child is")
+    let end = SystemClock().now + .seconds(10)
+    while isRunning(processID), SystemClock().now < end {
+      await timers.sleep(until: SystemClock().now + .milliseconds(1))
+    }
+    #expect(!isRunning(processID), "its child has ended with it")
+  }
+
+  /// A process is there and hasn't ended; one that nobody has waited for is still there.
+  private func isRunning(_ processID: Int) -> Bool {
+    guard let file = try? FileDescriptor.open("/proc/\(processID)/stat", .read),
+      let bytes = try? file.bytes(ByteRange(0, 4096))
+    else { return false }
+    // Source: proc(5): the state is behind the name in brackets.
+    return bytes.split(separator: UInt8(ascii: ")")).last?.dropFirst().first != UInt8(ascii: "Z")
+  }
+
+  @Test func whatLiesInThePipeWhenItEndsIsReadWhole() async throws {
+    let output = try await run("exec dd if=/dev/zero bs=60000 count=1 2>/dev/null")
+    #expect(output.exitCode == 0)
+    #expect(output.output.count == 60_000)
   }
 
   @Test func childThatKeepsThePipeOpenIsNotWaitedFor() async throws {
@@ -124,6 +157,7 @@ import Testing
   @Test func floodIsCutOff() async throws {
     let output = try await run("yes 1>&2 & yes")
     #expect(output.isTooLarge)
+    #expect(!output.isLate, "it is ended when it has written too much")
     #expect(output.output.count == SystemProgramRunner.outputSizeMax)
     #expect(output.errors.count <= SystemProgramRunner.errorSizeMax)
   }

@@ -139,7 +139,7 @@ import Testing
       continuationToken: "s"
     )
     let request = S3Requests.listObjects(list)
-    check(try? TOSAnswers.listing(answer, to: request, list: list), list)
+    check(try? TOSAnswers.listing(answer, to: request, list: list, isFlat: true), list)
     check(try? S3Answers.listing(answer, to: request, list: list), list)
   }
 

@@ -147,6 +147,8 @@ import Testing
     #expect(try read(head, get(ByteRange(0, 100))).size == 100)
     #expect(kind { _ = try read(head, get(ByteRange(0, 10))) } == .invalidAnswer)
     #expect(kind { _ = try read(head, get(ByteRange(10, 100))) } == .invalidAnswer)
+    let behind = get(ByteRange(100, 200))
+    #expect(kind { _ = try read(head, behind) } == .invalidAnswer, "as many bytes, but others")
     #expect(kind { _ = try read(answer(200), get(ByteRange(0, 1))) } == .invalidAnswer)
     #expect(kind { _ = try read(answer(204), get(ByteRange(0, 1))) } == .invalidAnswer)
   }

@@ -39,6 +39,29 @@ import Testing
 
   private let encoded = "<EncodingType>url</EncodingType>"
 
+  @Test func aListingThatIsAnsweredAsAnObjectThatIsMissingIsNotEmpty() {
+    let list = ListRequest(prefix: ObjectKey("p/"), isDelimited: true)
+    func refused(_ code: String) -> StoreError? {
+      do throws(StoreError) {
+        let body =
+          "<Error><Code>\(code)</Code><Message>no</Message><RequestId>R</RequestId></Error>"
+        _ = try S3Answers.listing(
+          WireAnswer(status: 404, body: Array(body.utf8)),
+          to: S3Requests.listObjects(list),
+          list: list
+        )
+        return nil
+      } catch {
+        return error
+      }
+    }
+    let error = refused("NoSuchKey")
+    #expect(error?.kind == .invalidAnswer)
+    #expect(error?.code == "NoSuchKey" && error?.requestID == "R")
+    #expect(error?.message == "a listing was answered as if it named an object: no")
+    #expect(refused("NoSuchBucket")?.kind == .noSuchBucket)
+  }
+
   @Test func aPageIsReadWhole() throws {
     let answer = try read(
       """

@@ -25,7 +25,8 @@ import Testing
     return try TOSAnswers.listing(
       WireAnswer(status: 200, body: body),
       to: TOSRequests.listObjects(list),
-      list: list
+      list: list,
+      isFlat: true
     )
   }
 
@@ -36,6 +37,26 @@ import Testing
     } catch {
       return (error as? StoreError)?.kind
     }
+  }
+
+  /// A flat bucket has no directory that could be missing; a hierarchical one may say so of it.
+  @Test(arguments: [
+    ("NoSuchKey", true, StoreError.Kind.invalidAnswer), ("NoSuchKey", false, .notFound),
+    ("NoSuchBucket", true, .noSuchBucket), ("NoSuchBucket", false, .noSuchBucket),
+    ("", true, .noSuchBucket), ("AccessDenied", true, .accessDenied),
+  ])
+  func nothingMissingIsAnEmptyPage(code: String, isFlat: Bool, expected: StoreError.Kind) {
+    let list = ListRequest(prefix: ObjectKey("p/"), isDelimited: true)
+    let body = code.isEmpty ? "" : #"{"Code":"\#(code)","Message":"no","RequestId":"R"}"#
+    let found = kind {
+      _ = try TOSAnswers.listing(
+        WireAnswer(status: 404, body: Array(body.utf8)),
+        to: TOSRequests.listObjects(list),
+        list: list,
+        isFlat: isFlat
+      )
+    }
+    #expect(found == expected)
   }
 
   @Test func aPageIsRead() throws {

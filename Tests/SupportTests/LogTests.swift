@@ -118,6 +118,22 @@ private final class SetClock: TimeSource {
     #expect(1...256 ~= knownCount)
   }
 
+  @Test func theKindThatWasToldOfLongestAgoMakesRoom() {
+    var filter = RepetitionFilter(interval: .seconds(10))
+    func at(_ number: Int) -> Instant { Instant(nanoseconds: Int64(number)) }
+    for number in 0..<256 { _ = filter.occurred("\(number)", at: at(number)) }
+    for number in [0, 0, 1] { #expect(filter.occurred("\(number)", at: at(300)) == .suppress) }
+    #expect(filter.occurred("new", at: at(301)) == .tell(suppressedCount: 0))
+    for number in 1..<256 {
+      #expect(filter.occurred("\(number)", at: at(302)) == .suppress, "\(number) was told later")
+    }
+    // What was kept back of it is told all the same, and it is news the next time.
+    let rests = filter.takeEnded(at: at(303))
+    #expect(rests.map(\.kind) == ["0"] && rests.map(\.count) == [2])
+    #expect(filter.occurred("0", at: at(304)) == .tell(suppressedCount: 0))
+    #expect(filter.takeAll().first { $0.kind == "1" }?.count == 2, "it made room in its turn")
+  }
+
   @Test func oneIsToldPerIntervalToItsEnd() {
     var filter = RepetitionFilter(interval: .seconds(10))
     func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }

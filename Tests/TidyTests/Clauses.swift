@@ -69,6 +69,13 @@ enum Clauses {
     }
   }
 
+  /// The tests of real servers that a document names, as `` `test_file.py::test_name` ``.
+  static func namedScripts(_ document: String) -> [(file: String, function: String)] {
+    document.matches(of: #/`(test_\w+\.py)::(\w+)`/#).map { match in
+      (String(match.output.1), String(match.output.2))
+    }
+  }
+
   /// The errno of each code, from a document's table rows of a code and an errno.
   static func errnoTable(_ document: String) -> [String: String] {
     Dictionary(

@@ -177,4 +177,21 @@ struct RuleTests {
     #expect(Clauses.errnoTable(document) == ["stale": "ESTALE"])
     #expect(Clauses.errnoSwitch("case .stale: \"ESTALE\"\n") == ["stale": "ESTALE"])
   }
+
+  @Test
+  func examplesAreFoundLineByLine() {
+    let page = "text\n```swift\nlet a = 1\n  use(a)\n```\n```sh\nls\n```\n"
+    let blocks = Examples.blocks(page)
+    #expect(blocks == [["let a = 1", "use(a)"]])
+    #expect(Examples.contains(source("func f() {\n  let a = 1\n  use(a)\n}"), blocks[0]))
+    #expect(!Examples.contains(source("let a = 1\nother()\nuse(a)"), blocks[0]))
+    #expect(!Examples.contains(source("let a = 1"), blocks[0]))
+  }
+
+  @Test
+  func testsOfServersAreNamedByFileAndFunction() {
+    let named = Clauses.namedScripts("`test_a.py::test_b`, test_c.py and `test_d.py::test_e`")
+    #expect(named.map(\.file) == ["test_a.py", "test_d.py"])
+    #expect(named.map(\.function) == ["test_b", "test_e"])
+  }
 }

@@ -94,6 +94,34 @@ struct TidyTests {
   }
 
   @Test
+  func testsOfServersThatDocumentsNameAreThere() {
+    var missing: [String] = []
+    for path in Self.tree.paths(below: "docs", suffix: ".md") {
+      for (file, function) in Clauses.namedScripts(Self.tree.text(path) ?? "") {
+        let source = Self.tree.text("Tests/EndToEnd/\(file)")
+        guard source?.contains("\ndef \(function)(") != true else { continue }
+        missing.append("\(path): \(file) \(function)")
+      }
+    }
+    #expect(missing.isEmpty, "\(missing.joined(separator: "\n"))")
+  }
+
+  @Test
+  func theCodeInPagesIsThatOfTheExamples() {
+    let examples = Self.tests.filter { $0.path.contains("/Examples/") }
+    let pages = Self.tree.paths(below: "Sources", suffix: ".md")
+    var count = 0
+    for path in pages {
+      for block in Examples.blocks(Self.tree.text(path) ?? "") {
+        count += 1
+        let isCompiled = examples.contains { Examples.contains($0, block) }
+        #expect(isCompiled, "\(path): no example has \"\(block.first ?? "")\" and what follows")
+      }
+    }
+    #expect(count > 10)
+  }
+
+  @Test
   func theErrnoTableIsThatOfTheCode() throws {
     let document = try #require(Self.tree.text("docs/semantics.md"))
     let source = try #require(Self.tree.text("Sources/Core/Errors/FileError+ErrnoName.swift"))

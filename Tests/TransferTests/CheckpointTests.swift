@@ -101,6 +101,9 @@ import Transfer
     let read = try Checkpoint(parsing: Array(text.utf8), dataSize: 650)
     #expect(read.units.map(\.range) == [ByteRange(0, 100)])
     #expect(read.lineCount == 9)
+    // What lies in the data and not in the object is nobody's.
+    let longer = try Checkpoint(parsing: Array(text.utf8), dataSize: 5000)
+    #expect(longer.units.map(\.range) == [ByteRange(0, 100), ByteRange(600, 700)])
   }
 
   @Test func ofTwoLinesThatOverlapTheLaterCounts() throws {

@@ -17,11 +17,12 @@ struct CopyBench {
 
   /// Creates a bench whose object has `size` bytes.
   ///
-  /// What it takes:
-  /// * size: the object's bytes.
-  /// * behaviour: of both buckets.
-  /// * faults: of both buckets, in the order of their calls.
-  /// * time: the clock of both.
+  /// - Parameters:
+  ///   - size: the object's bytes.
+  ///   - behaviour: of both buckets.
+  ///   - faults: of both buckets, in the order of their calls.
+  ///   - time: the clock of both.
+  /// - Throws: if there can be no directory.
   init(
     size: Int,
     behaviour: SimulatedStore.Behaviour = SimulatedStore.Behaviour(),

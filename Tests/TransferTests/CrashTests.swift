@@ -158,12 +158,29 @@ private let mebibyte = 1 << 20
 
   @Test func aLineCutByAFullDiskDoesNotSwallowTheNext() async throws {
     let bench = try Workbench(size: 3000)
-    let disk = FailingDisk(.appendCheckpoint, failing: 1...1)
-    let download = try bench.open(faults: disk.faults)
-    _ = await download.bytes(ByteRange(0, 1000))
-    await download.settled()
-    _ = await download.bytes(ByteRange(2000, 3000))
-    await download.settled()
-    #expect(try bench.open().cachedByteCount == 1000)
+    let path = bench.directory.file("checkpoint")
+    let lineCount = Lock(0)
+    let download = try bench.open { (step) throws(DiskFailure) in
+      guard step == .appendCheckpoint else { return }
+      let isFirst = lineCount.withLock { count in
+        count += 1
+        return count == 1
+      }
+      guard isFirst else { return }
+      // As much of the line as there is room for.
+      let file = try FileDescriptor.open(path, [.readWrite, .append])
+      try Array("0 1000 00".utf8).span.bytes.withUnsafeBytes { (bytes) throws(DiskFailure) in
+        try file.write(bytes)
+      }
+      throw DiskFailure(errno: 28, action: "append", reason: "No space left on device")
+    }
+    for lower in [0, 2000, 1000] {
+      _ = await download.bytes(ByteRange(offset: lower, count: 1000))
+      await download.settled()
+    }
+    #expect(lineCount.withLock { $0 } == 3)
+    let text = String(decoding: try bench.directory.bytes(of: "checkpoint") ?? [], as: UTF8.self)
+    #expect(text.contains("\n0 1000 00\n2000 1000 "), "\(text)")
+    #expect(try bench.open().cachedByteCount == 2000)
   }
 }

@@ -64,6 +64,15 @@ private let mebibyte = 1 << 20
     #expect(bench.fetched == [first, ByteRange(2 * mebibyte, 4 * mebibyte)])
   }
 
+  @Test func r4TheEndOfALargeFlightIsRecordedToo() async throws {
+    let bench = try Workbench(size: 2 * mebibyte + 17)
+    let download = try bench.open()
+    _ = await download.bytes(ByteRange(0, bench.version.size))
+    await download.settled()
+    #expect(bench.fetched == [ByteRange(0, bench.version.size)])
+    #expect(try bench.open().cachedByteCount == bench.version.size)
+  }
+
   @Test func r4AKilledFlightKeepsItsFinishedUnits() async throws {
     let bench = try Workbench(size: 4 * mebibyte)
     let gate = Gate()
@@ -129,6 +138,22 @@ private let mebibyte = 1 << 20
       Issue.record("no deadline")
       return
     }
+    await download.close()
+  }
+
+  @Test func aDeadlineSaysWhatTheStoreSaidLast() async throws {
+    let bench = try Workbench(size: mebibyte)
+    bench.faults.add(Fault(.fail(.throttled, afterByteCount: 5)))
+    bench.faults.add(Fault(.hang(), callCount: .max))
+    var settings = DownloadSettings()
+    settings.operationDeadline = .milliseconds(50)
+    let download = try bench.open(settings: settings)
+    guard case .failure(.deadline(let words)) = await download.bytes(ByteRange(0, 10)) else {
+      Issue.record("no deadline")
+      return
+    }
+    #expect(words.contains("did not arrive within 0.05 seconds"), "\(words)")
+    #expect(words.contains("the last failure was: GetObject"), "\(words)")
     await download.close()
   }
 

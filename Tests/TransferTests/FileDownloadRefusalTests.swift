@@ -42,17 +42,11 @@ import Transfer
     // What an earlier task was, restarting forgets and aborting removes.
     if refusal.isAboutAnEarlierTask, manner != .run { return }
     let bench = try Workbench(size: 1000)
-    var request = FileDownloadRequest(
-      storeName: bench.store.name,
-      key: bench.version.key,
-      target: bench.directory.file("target"),
-      partSize: 1 << 20
-    )
-    request.limits.sizeMin = 1
+    var request = bench.request()
     let held = try refusal.provoke(in: bench.directory, &request)
     request.forcesRestart = manner == .restart
     let before = try contents(of: bench.directory)
-    let download = FileDownload(request, from: bench.store, in: bench.environment)
+    let download = bench.download(request)
     var wasRefused = false
     do throws(TransferError) {
       if manner == .abort { try await download.abort() } else { _ = try await download.run() }
@@ -68,12 +62,7 @@ import Transfer
   @Test func locksThatAProcessLeftBehindAreNoObstacle() async throws {
     let bench = try Workbench(size: 1000)
     try bench.directory.write(Array("pid 1: gone\n".utf8), to: "target.dipper-checkpoint.lock")
-    let request = FileDownloadRequest(
-      storeName: bench.store.name,
-      key: bench.version.key,
-      target: bench.directory.file("target")
-    )
-    _ = try await FileDownload(request, from: bench.store, in: bench.environment).run()
+    _ = try await bench.download(bench.request()).run()
     #expect(bench.directory.names() == ["target"])
   }
 

@@ -17,46 +17,16 @@ private func areTwoFileSystems(_ left: String, _ right: String) -> Bool {
 }
 
 @Suite struct FileDownloadTests {
-  private func request(_ bench: Workbench, partSize: Int = mebibyte) -> FileDownloadRequest {
-    var request = FileDownloadRequest(
-      storeName: bench.store.name,
-      key: bench.version.key,
-      target: bench.directory.file("target"),
-      partSize: partSize,
-      parallel: 3
-    )
-    request.limits.sizeMin = 1
-    return request
-  }
-
-  private func download(
-    _ bench: Workbench,
-    _ request: FileDownloadRequest,
-    report: @escaping @Sendable (FileDownloadEvent) -> Void = { _ in }
-  ) -> FileDownload {
-    FileDownload(request, from: bench.store, in: bench.environment, report: report)
-  }
-
-  /// Names in the directory beside the given ones.
-  private func leftovers(
-    _ bench: Workbench,
-    beside names: Set<String> = ["target"]
-  ) throws
-    -> [String]
-  {
-    try Disk.names(in: bench.directory.path).filter { !names.contains($0) }.sorted()
-  }
-
   @Test(arguments: [0, 1, mebibyte, 5 * mebibyte + 17])
   func theFileIsTheObjectAndNothingElseIsLeft(size: Int) async throws {
     let bench = try Workbench(size: size)
     let events = Lock<[FileDownloadEvent]>([])
-    let metadata = try await download(bench, request(bench)) { event in
+    let metadata = try await bench.download(bench.request()) { event in
       events.withLock { $0.append(event) }
     }.run()
     #expect(metadata.version.isSameContent(as: bench.version))
     #expect(try bench.directory.bytes(of: "target") == bench.content.allBytes)
-    #expect(try leftovers(bench) == [])
+    #expect(try bench.leftovers() == [])
     let parts = events.withLock { $0 }.compactMap { event -> ByteRange? in
       guard case .partFinished(_, let range) = event else { return nil }
       return range
@@ -67,37 +37,48 @@ private func areTwoFileSystems(_ left: String, _ right: String) -> Bool {
     #expect(status.permissions == 0o666 & ~Disk.creationMask)
   }
 
+  @Test func partsBeyondTenThousandGrow() async throws {
+    let bench = try Workbench(size: 10_001 * 300)
+    let parts = Lock(0)
+    let download = bench.download(bench.request(partSize: 300)) { event in
+      if case .partFinished = event { parts.withLock { $0 += 1 } }
+    }
+    _ = try await download.run()
+    #expect(try bench.directory.bytes(of: "target") == bench.content.allBytes)
+    #expect(parts.withLock { $0 } == 3, "a grown part has whole MiB")
+  }
+
   @Test func aDirectoryThatIsNotThereIsNamed() async throws {
     let bench = try Workbench(size: 1000)
-    var asked = request(bench)
+    var asked = bench.request()
     asked.target = bench.directory.file("no/target")
     let directory = bench.directory.file("no")
     #expect(
-      await outcome(of: download(bench, asked))
+      await outcome(of: bench.download(asked))
         == .invalid("the target's directory \(directory) doesn't exist; make it first")
     )
-    asked = request(bench)
+    asked = bench.request()
     asked.temporary = bench.directory.file("no/temporary")
     #expect(
-      await outcome(of: download(bench, asked))
+      await outcome(of: bench.download(asked))
         == .invalid("the temporary file's directory \(directory) doesn't exist; make it first")
     )
     #expect(bench.store.calls.isEmpty)
-    #expect(try leftovers(bench) == [])
+    #expect(try bench.leftovers() == [])
   }
 
   @Test(.enabled(if: areTwoFileSystems("/tmp/", "/dev/shm/")))
   func aTemporaryFileOnAnotherFileSystemIsRefusedAtOnce() async throws {
     let bench = try Workbench(size: 1000)
-    var asked = request(bench)
+    var asked = bench.request()
     asked.temporary = "/dev/shm/dipper-test-\(UInt64.random(in: .min ... .max))"
-    guard case .invalid(let sentence) = await outcome(of: download(bench, asked)) else {
+    guard case .invalid(let sentence) = await outcome(of: bench.download(asked)) else {
       Issue.record("not refused")
       return
     }
     #expect(sentence.contains("is not on the file system of the target"))
     #expect(bench.store.calls.isEmpty)
-    #expect(try leftovers(bench) == [])
+    #expect(try bench.leftovers() == [])
   }
 
   @Test func aPausedDownloadGoesOnWhereItStopped() async throws {
@@ -105,20 +86,20 @@ private func areTwoFileSystems(_ left: String, _ right: String) -> Bool {
     bench.store.hook = { call, moment in
       if call.range?.lowerBound ?? 0 >= 3 * mebibyte, moment == .request { await Gate().wait() }
     }
-    let paused = download(bench, request(bench))
+    let paused = bench.download(bench.request())
     let task = Task { await outcome(of: paused) }
     #expect(
       await eventually { bench.store.calls.of(.getObject).count { $0.outcome == .succeeded } == 3 }
     )
     task.cancel()
     #expect(await task.value == .paused)
-    #expect(try leftovers(bench).count == 2, "the checkpoint and the gathered bytes")
+    #expect(try bench.leftovers().count == 2, "the checkpoint and the gathered bytes")
     bench.store.hook = nil
     bench.store.forgetCalls()
-    _ = try await download(bench, request(bench)).run()
+    _ = try await bench.download(bench.request()).run()
     #expect(try bench.directory.bytes(of: "target") == bench.content.allBytes)
     #expect(bench.store.calls.receivedByteCount == 3 * mebibyte)
-    #expect(try leftovers(bench) == [])
+    #expect(try bench.leftovers() == [])
   }
 
   @Test func anExistingTargetSurvivesEveryFailure() async throws {
@@ -127,13 +108,13 @@ private func areTwoFileSystems(_ left: String, _ right: String) -> Bool {
     ) { plan in
       let bench = try Workbench(size: 3 * mebibyte, faults: plan)
       try bench.directory.write([1, 2, 3], to: "target")
-      let failure = await outcome(of: download(bench, request(bench)))
+      let failure = await outcome(of: bench.download(bench.request()))
       if failure != nil {
         #expect(try bench.directory.bytes(of: "target") == [1, 2, 3])
-        _ = try await download(bench, request(bench)).run()
+        _ = try await bench.download(bench.request()).run()
       }
       #expect(try bench.directory.bytes(of: "target") == bench.content.allBytes)
-      #expect(try leftovers(bench) == [])
+      #expect(try bench.leftovers() == [])
     }
     #expect(struck >= 8)
   }
@@ -141,18 +122,18 @@ private func areTwoFileSystems(_ left: String, _ right: String) -> Bool {
   @Test func aChangedSourceIsNeverMixed() async throws {
     let bench = try Workbench(size: 4 * mebibyte)
     bench.faults.add(Fault(.fail(.accessDenied), operation: .getObject, callNumber: 3))
-    #expect(await outcome(of: download(bench, request(bench))) != nil)
+    #expect(await outcome(of: bench.download(bench.request())) != nil)
     let new = bench.store.place(bench.version.key, .words(size: 4 * mebibyte, seed: 99))
     guard
-      case .sourceChanged(let was, let isNow) = await outcome(of: download(bench, request(bench)))
+      case .sourceChanged(let was, let isNow) = await outcome(of: bench.download(bench.request()))
     else {
       Issue.record("the change was not noticed")
       return
     }
     #expect(was.etag == bench.version.etag && isNow?.etag == new.etag)
-    var again = request(bench)
+    var again = bench.request()
     again.forcesRestart = true
-    _ = try await download(bench, again).run()
+    _ = try await bench.download(again).run()
     #expect(
       try bench.directory.bytes(of: "target")
         == SimulatedContent.words(size: 4 * mebibyte, seed: 99).allBytes
@@ -172,7 +153,7 @@ private func areTwoFileSystems(_ left: String, _ right: String) -> Bool {
         callNumber: 2
       )
     )
-    guard case .sourceChanged = await outcome(of: download(bench, request(bench))) else {
+    guard case .sourceChanged = await outcome(of: bench.download(bench.request())) else {
       Issue.record("the change was not noticed")
       return
     }
@@ -183,7 +164,7 @@ private func areTwoFileSystems(_ left: String, _ right: String) -> Bool {
   func whatAnotherProgramDidToTheTemporaryFileIsNoticed(damage: String) async throws {
     let bench = try Workbench(size: 4 * mebibyte)
     let path = bench.directory.file("target.dipper-part")
-    let damaged = download(bench, request(bench)) { event in
+    let damaged = bench.download(bench.request()) { event in
       guard case .progressed(byteCount: 4 * mebibyte, _) = event,
         let file = try? FileDescriptor.open(path, .readWrite)
       else { return }
@@ -198,32 +179,32 @@ private func areTwoFileSystems(_ left: String, _ right: String) -> Bool {
     }
     #expect(sentence.contains(path))
     #expect(try bench.directory.bytes(of: "target") == nil)
-    _ = try await download(bench, request(bench)).run()
+    _ = try await bench.download(bench.request()).run()
     #expect(try bench.directory.bytes(of: "target") == bench.content.allBytes)
   }
 
   @Test func anotherTasksCheckpointIsNotTouched() async throws {
     let bench = try Workbench(size: 2 * mebibyte)
     bench.faults.add(Fault(.fail(.accessDenied), operation: .getObject, callNumber: 2))
-    var first = request(bench)
+    var first = bench.request()
     first.checkpoint = bench.directory.file("saved")
-    #expect(await outcome(of: download(bench, first)) != nil)
+    #expect(await outcome(of: bench.download(first)) != nil)
     let text = try bench.directory.bytes(of: "saved")
     var other = first
     other.partSize = 2 * mebibyte
     #expect(
-      await outcome(of: download(bench, other))
+      await outcome(of: bench.download(other))
         == .differs(field: "part-size", checkpoint: "1048576", request: "2097152")
     )
     other = first
     other.target = bench.directory.file("elsewhere")
-    guard case .differs(field: "target", _, _) = await outcome(of: download(bench, other)) else {
+    guard case .differs(field: "target", _, _) = await outcome(of: bench.download(other)) else {
       Issue.record("another target was not noticed")
       return
     }
     other = first
     other.key = ObjectKey("other")
-    guard case .differs(field: "key", _, _) = await outcome(of: download(bench, other)) else {
+    guard case .differs(field: "key", _, _) = await outcome(of: bench.download(other)) else {
       Issue.record("another key was not noticed")
       return
     }
@@ -234,11 +215,11 @@ private func areTwoFileSystems(_ left: String, _ right: String) -> Bool {
     let bench = try Workbench(size: mebibyte)
     let gate = Gate()
     bench.store.hook = { _, moment in if moment == .request { await gate.wait() } }
-    let first = download(bench, request(bench))
+    let first = bench.download(bench.request())
     let task = Task { await outcome(of: first) }
     #expect(await eventually { !bench.store.calls.isEmpty })
     #expect(
-      await outcome(of: download(bench, request(bench)))
+      await outcome(of: bench.download(bench.request()))
         == .held(
           path: first.checkpointPath,
           by: "pid \(Disk.processID): a download to \(bench.directory.file("target"))"
@@ -252,7 +233,7 @@ private func areTwoFileSystems(_ left: String, _ right: String) -> Bool {
   func temporaryBytesThatAreNotRightAreFetchedAgain(damage: String) async throws {
     let bench = try Workbench(size: 4 * mebibyte)
     bench.faults.add(Fault(.fail(.accessDenied), operation: .getObject, callNumber: 4))
-    #expect(await outcome(of: download(bench, request(bench))) != nil)
+    #expect(await outcome(of: bench.download(bench.request())) != nil)
     let name = "target.dipper-part"
     var bytes = try #require(try bench.directory.bytes(of: name))
     switch damage {
@@ -262,16 +243,16 @@ private func areTwoFileSystems(_ left: String, _ right: String) -> Bool {
       bytes[mebibyte / 3] ^= 1
       try bench.directory.write(bytes, to: name)
     }
-    _ = try await download(bench, request(bench)).run()
+    _ = try await bench.download(bench.request()).run()
     #expect(try bench.directory.bytes(of: "target") == bench.content.allBytes)
   }
 
   @Test func aUsersFileIsNotTakenForTheTemporaryOne() async throws {
     let bench = try Workbench(size: 1000)
     try bench.directory.write([9], to: "mine")
-    var request = request(bench)
+    var request = bench.request()
     request.temporary = bench.directory.file("mine")
-    guard case .invalid = await outcome(of: download(bench, request)) else {
+    guard case .invalid = await outcome(of: bench.download(request)) else {
       Issue.record("a user's file was taken")
       return
     }
@@ -283,14 +264,14 @@ private func areTwoFileSystems(_ left: String, _ right: String) -> Bool {
     for named in ["checkpoint", "temporary"] {
       let bench = try Workbench(size: 1000)
       try bench.directory.write(Array("my own words".utf8), to: "mine")
-      var request = request(bench)
+      var request = bench.request()
       if named == "checkpoint" {
         request.checkpoint = bench.directory.file("mine")
       } else {
         request.temporary = bench.directory.file("mine")
       }
       request.forcesRestart = how == "restart"
-      let download = download(bench, request)
+      let download = bench.download(request)
       let error = how == "abort" ? await abortOutcome(of: download) : await outcome(of: download)
       guard case .invalid = error else {
         Issue.record("the \(named) was taken: \(String(describing: error))")
@@ -303,10 +284,10 @@ private func areTwoFileSystems(_ left: String, _ right: String) -> Bool {
   @Test func onePathForTwoPurposesIsRefused() async throws {
     let bench = try Workbench(size: 1000)
     for (checkpoint, temporary) in [("target", nil), ("same", "same"), (nil, "target")] {
-      var request = request(bench)
+      var request = bench.request()
       request.checkpoint = checkpoint.map(bench.directory.file)
       request.temporary = temporary.map(bench.directory.file)
-      guard case .invalid = await outcome(of: download(bench, request)) else {
+      guard case .invalid = await outcome(of: bench.download(request)) else {
         Issue.record("\(checkpoint ?? "-") and \(temporary ?? "-") were taken")
         continue
       }
@@ -317,7 +298,7 @@ private func areTwoFileSystems(_ left: String, _ right: String) -> Bool {
     let bench = try Workbench(size: 1000)
     try bench.directory.write([9], to: "real")
     try #require(symlink(bench.directory.file("real"), bench.directory.file("target")) == 0)
-    guard case .invalid = await outcome(of: download(bench, request(bench))) else {
+    guard case .invalid = await outcome(of: bench.download(bench.request())) else {
       Issue.record("the link was replaced")
       return
     }
@@ -330,9 +311,9 @@ private func areTwoFileSystems(_ left: String, _ right: String) -> Bool {
       bench.directory.file("target") + ".dipper-checkpoint.lock",
       holder: "another download"
     )
-    var request = request(bench)
+    var request = bench.request()
     request.checkpoint = bench.directory.file("elsewhere")
-    guard case .held(_, let holder) = await outcome(of: download(bench, request)) else {
+    guard case .held(_, let holder) = await outcome(of: bench.download(request)) else {
       Issue.record("two downloads fill one target")
       return
     }
@@ -343,54 +324,35 @@ private func areTwoFileSystems(_ left: String, _ right: String) -> Bool {
   @Test func abortingLeavesNothing() async throws {
     let bench = try Workbench(size: 2 * mebibyte)
     bench.faults.add(Fault(.fail(.accessDenied), operation: .getObject, callNumber: 2))
-    #expect(await outcome(of: download(bench, request(bench))) != nil)
-    try await download(bench, request(bench)).abort()
-    #expect(try leftovers(bench) == [])
+    #expect(await outcome(of: bench.download(bench.request())) != nil)
+    try await bench.download(bench.request()).abort()
+    #expect(try bench.leftovers() == [])
   }
 
   @Test func aCheckpointDirectoryGetsAGeneratedName() async throws {
     let bench = try Workbench(size: 2 * mebibyte)
     bench.faults.add(Fault(.fail(.accessDenied), operation: .getObject, callNumber: 2))
     try Disk.createDirectory(bench.directory.file("saved"))
-    var request = request(bench)
+    var request = bench.request()
     request.checkpoint = bench.directory.file("saved")
-    #expect(await outcome(of: download(bench, request)) != nil)
+    #expect(await outcome(of: bench.download(request)) != nil)
     let names = try Disk.names(in: bench.directory.file("saved"))
     #expect(names.count { $0.hasSuffix(".checkpoint") } == 1)
-    _ = try await download(bench, request).run()
+    _ = try await bench.download(request).run()
     #expect(try Disk.names(in: bench.directory.file("saved")) == [])
   }
 
   @Test func withoutACheckpointAFailureLeavesNothing() async throws {
     let bench = try Workbench(size: 2 * mebibyte)
     bench.faults.add(Fault(.fail(.accessDenied), operation: .getObject, callNumber: 2))
-    var request = request(bench)
+    var request = bench.request()
     request.keepsCheckpoint = false
-    #expect(await outcome(of: download(bench, request)) != nil)
+    #expect(await outcome(of: bench.download(request)) != nil)
     #expect(
-      try leftovers(bench) == [],
+      try bench.leftovers() == [],
       "neither bytes nor a checkpoint"
     )
-    _ = try await download(bench, request).run()
+    _ = try await bench.download(request).run()
     #expect(try bench.directory.bytes(of: "target") == bench.content.allBytes)
-  }
-}
-
-/// Why a download failed; nil if it did not.
-private func outcome(of download: FileDownload) async -> TransferError? {
-  do throws(TransferError) {
-    _ = try await download.run()
-    return nil
-  } catch {
-    return error
-  }
-}
-
-private func abortOutcome(of download: FileDownload) async -> TransferError? {
-  do throws(TransferError) {
-    try await download.abort()
-    return nil
-  } catch {
-    return error
   }
 }

@@ -197,6 +197,28 @@ private let part = UploadBench.partSize
     }
   }
 
+  @Test func aConditionThatTheStoreDoesNotLookAtIsRefusedBeforeAnythingIsSent() async throws {
+    var behaviour = SimulatedStore.Behaviour()
+    behaviour.obeysWriteConditions = false
+    let bench = try UploadBench(size: 4 * part, behaviour: behaviour)
+    let old = bench.store.place(UploadBench.key, .text("as it was"))
+    var request = bench.request
+    request.target.condition = .ifMatch(try #require(old.etag))
+    guard case .invalid = await bench.outcome(request) else {
+      Issue.record("it was sent")
+      return
+    }
+    #expect(bench.store.calls.isEmpty && bench.leftovers == [])
+  }
+
+  @Test func partsBeyondTenThousandGrow() async throws {
+    let bench = try UploadBench(size: 10_001 * 300)
+    var request = bench.request
+    request.partSize = 300
+    #expect(await bench.outcome(request) == nil)
+    #expect(bench.isUploaded && bench.sentParts == [1, 2, 3], "a grown part has whole MiB")
+  }
+
   @Test(arguments: [true, false])
   func bytesThatTheStoreGotWrongAreSentAgain(byChecksum: Bool) async throws {
     var behaviour = SimulatedStore.Behaviour()

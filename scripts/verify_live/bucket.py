@@ -57,11 +57,11 @@ class Workplace:
     def clear(self):
         """Removes what the probes left, and gives what could not be removed.
 
-        Once more if something is there then: a request that was interrupted may have been done a moment later."""
+        Once more if something is there then, or if a request was left without its answer: it may be done later."""
         for pause in (0, 0.5, 2):
             time.sleep(pause)
             left = self.clear_once()
-            if not left:
+            if not left and not self.service.unanswered_count:
                 break
         return left
 

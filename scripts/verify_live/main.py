@@ -7,10 +7,15 @@ import os
 import signal
 import sys
 
-from . import access_probes, dialect_probes, machine_probes, reading_probes, writing_probes  # noqa: F401
+from . import access_probes, dialect_probes, machine_probes, reading_probes, transfer_probes  # noqa: F401
+from . import writing_probes  # noqa: F401
 from .bucket import Workplace
 from .probes import PROBES, NotTried
 from .service import Keys, Service, Unreachable
+
+
+# Seconds that an interruption waits for the answer to the request that is under way.
+PATIENCE = 10
 
 
 class Unusable(Exception):
@@ -86,10 +91,9 @@ def check(place):
 
 def examine(place, chosen, as_json):
     """Runs the probes, removes what they left, and gives the exit code."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, interrupt)
     results, code = [], 0
     try:
+        on_signal(lambda *_: interrupt(place))
         for probe in chosen:
             verdict, observed = run(probe, place)
             results.append({"probe": probe.name, "question": probe.question, "expected": probe.expected,
@@ -98,7 +102,9 @@ def examine(place, chosen, as_json):
                 show(results[-1])
             if verdict in ("differs", "failed"):
                 code = 1
+        on_signal(signal.SIG_IGN)
     except KeyboardInterrupt:
+        signal.alarm(0)
         print("verify-live: interrupted; what was written is removed", file=sys.stderr)
         code = 130
     finally:
@@ -113,9 +119,20 @@ def examine(place, chosen, as_json):
     return code
 
 
-def interrupt(*_):
+def on_signal(handler):
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
+        signal.signal(number, handler)
+
+
+def interrupt(place):
+    """Ends the probes; whatever else is sent while what they wrote is removed changes nothing."""
+    on_signal(signal.SIG_IGN)
+    signal.signal(signal.SIGALRM, cut)
+    signal.alarm(PATIENCE)
+    place.service.interrupt()
+
+
+def cut(*_):
     raise KeyboardInterrupt
 
 

@@ -65,7 +65,18 @@ class Service:
     keys: Keys
     # The bucket begins the path, as stand-ins have it, rather than the host.
     has_path_style: bool = False
+    # A request is under way; then an interruption waits for its answer, so that what it wrote is known.
+    is_asking: bool = False
+    is_interrupted: bool = False
+    # Requests whose answers nobody has read; what they asked for may still be done.
+    unanswered_count: int = 0
     opener: urllib.request.OpenerDirector = field(default_factory=lambda: urllib.request.build_opener(NoRedirect))
+
+    def interrupt(self):
+        """Raises KeyboardInterrupt, at once or when the request that is under way has its answer."""
+        if not self.is_asking:
+            raise KeyboardInterrupt
+        self.is_interrupted = True
 
     def ask(self, method, key="", query=None, headers=None, body=b"", *, offset=0, region=None,
             keys=None, path_style=None, timeout=120):
@@ -81,14 +92,27 @@ class Service:
         sign(method, host, path, pairs, fields, keys or self.keys, region or self.region, time.time() + offset)
         url = "%s://%s%s%s" % (self.scheme, host, path, "?" + "&".join(map("=".join, pairs)) if pairs else "")
         request = urllib.request.Request(url, body if method in ("PUT", "POST") else None, fields, method=method)
+        self.is_asking = True
+        self.unanswered_count += 1
+        try:
+            answer = self.send(request, timeout)
+            self.unanswered_count -= 1
+        except (OSError, http.client.HTTPException) as failure:
+            raise Unreachable("%s %s: %s" % (method, url.split("?")[0], failure)) from None
+        finally:
+            self.is_asking = False
+            if self.is_interrupted:
+                self.is_interrupted = False
+                raise KeyboardInterrupt
+        return answer
+
+    def send(self, request, timeout):
         try:
             with self.opener.open(request, timeout=timeout) as answer:
                 return self.read(answer)
         except urllib.error.HTTPError as refusal:
             with refusal:
                 return self.read(refusal)
-        except (OSError, http.client.HTTPException) as failure:
-            raise Unreachable("%s %s: %s" % (method, url.split("?")[0], failure)) from None
 
     @staticmethod
     def read(answer):

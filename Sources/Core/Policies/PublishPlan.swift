@@ -24,7 +24,7 @@ package enum PublishPlan: Hashable, Sendable {
     ///
     /// 128 MiB: copied side by side, few enough that their requests don't count.
     package var copyPartSize = 128 << 20
-    /// What is not larger is sent in one request rather than in parts.
+    /// What is not larger is sent in one request rather than in parts, unless a part of it can be copied.
     package var putSizeMax = PartLimits.usualPartSize
     /// What is not larger is copied by one request.
     package var copySizeMax = 5 << 30
@@ -52,7 +52,9 @@ package enum PublishPlan: Hashable, Sendable {
       self = .nothing
     } else if let version = extents.wholeVersion, size <= limits.copySizeMax {
       self = .copy(version)
-    } else if size <= limits.putSizeMax {
+    } else if size <= limits.putSizeMax,
+      CopyCuts(extents, sizeMin: limits.parts.sizeMin).copies.isEmpty
+    {
       self = .put
     } else {
       self = .parts(try PublishPart.parts(of: extents, limits))

@@ -22,6 +22,7 @@ package enum HelpText {
       "",
       "Buckets:",
       "  s3://BUCKET[/PREFIX]  a bucket of an S3-compatible store",
+      "  tos://BUCKET[/PREFIX] a bucket of Volcengine's or BytePlus's TOS",
       "  file:///DIR           a bucket kept in a local directory; no server, no credentials",
       "",
       "Sizes take K, M, G and T (powers of 1024). 'dipper COMMAND --help' has the options and examples.",

@@ -28,7 +28,9 @@ extension MountPreparation {
     do throws(StoreError) {
       page = try await bucket.store.list(request, context: context)
     } catch {
-      return nil
+      // Where directories exist by themselves, one that doesn't exist may be told so.
+      guard error.kind == .notFound else { return nil }
+      page = ListPage(objects: [], commonPrefixes: [], nextToken: nil)
     }
     // A page may be empty although more follows; to read on would cost more than a warning is worth.
     guard page.objects.isEmpty, page.commonPrefixes.isEmpty, page.nextToken == nil else {

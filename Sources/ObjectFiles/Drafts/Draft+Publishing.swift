@@ -90,7 +90,10 @@ extension Draft {
   }
 
   private func run(_ flight: DraftFlight) async -> DraftFlight.Outcome {
-    if case .failure(let error) = await loadFacts() { return .failure(error) }
+    if case .failure(let error) = await loadFacts() {
+      guard error.code == .stale, let cause = error.cause else { return .failure(error) }
+      return .failure(state.withLock { FileError(.targetChanged(cause), publishing: $0.key, .none) })
+    }
     while true {
       let snapshot = await freeze()
       flight.revision.withLock { $0 = snapshot.revision }

@@ -18,6 +18,9 @@ package final class Draft: Sendable {
   /// Tells drafts apart; the name of its directory in the staging area.
   package var id: String { staged.id }
 
+  /// Where its bytes are kept on the local disk.
+  package var path: String { staged.path }
+
   let staged: StagedDraft
   let environment: Drafts.Environment
   let state: Monitor<DraftState>

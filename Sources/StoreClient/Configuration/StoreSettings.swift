@@ -15,6 +15,8 @@ package struct StoreOptions: Hashable, Sendable {
   package var profile: String?
   /// `--anonymous`.
   package var isAnonymous = false
+  /// The keys that a program gives; no option of the command line does.
+  package var credentials: Credentials?
 
   /// Creates options of which none is given.
   package init() {}

@@ -7,7 +7,8 @@ extension RemoteStore {
     _ request: ListRequest,
     context: RequestContext
   ) async throws(StoreError) -> ListPage {
-    let answer = try await read(dialect.listObjects(request), context)
+    let facts = session.withLock { $0.bucket }
+    let answer = try await read(dialect.listObjects(request, in: facts), context)
     if let reason = answer.skipped.first {
       surroundings.log.write(
         .warning,

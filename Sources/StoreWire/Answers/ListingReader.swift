@@ -106,11 +106,12 @@ struct ListingReader {
 
   /// The page, once all entries are in it; nil if every one of them lies outside the prefix.
   ///
-  /// What it takes:
-  /// * isTruncated: whether the store says that more follows; nil if it doesn't say.
-  /// * token: where it says that the next page begins.
-  /// * sent: the token that this page was asked by.
-  /// Throws: what breaks the protocol, in words.
+  /// - Parameters:
+  ///   - isTruncated: whether the store says that more follows; nil if it doesn't say.
+  ///   - token: where it says that the next page begins.
+  ///   - sent: the token that this page was asked by.
+  /// - Returns: the page, and how many entries were left out of it.
+  /// - Throws: `ListingFault`, which says in words what breaks the protocol.
   func answer(
     isTruncated: Bool?,
     token: String?,

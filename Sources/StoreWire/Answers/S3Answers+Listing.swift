@@ -17,6 +17,7 @@ extension S3Answers {
     to request: WireRequest,
     list: ListRequest
   ) throws(StoreError) -> ListAnswer {
+    guard answer.isSuccess else { throw refusedListing(error(answer, to: request)) }
     let document = try self.document(answer, to: request, root: "ListBucketResult")
     var reader = ListingReader(
       prefix: list.prefix,

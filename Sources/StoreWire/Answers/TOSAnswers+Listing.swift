@@ -64,12 +64,25 @@ extension TOSAnswers {
   ///
   /// What `S3Answers.listing` says of odd entries and of pages that lead nowhere holds here too. A page
   /// may be short, or empty, although more follows; its lists may be missing or null.
+  ///
+  /// - Parameters:
+  ///   - answer: the store's answer.
+  ///   - request: the request that it answers.
+  ///   - list: what was asked for.
+  ///   - isFlat: true if the bucket is known to be flat. Elsewhere a directory that isn't there may be
+  ///     told with 404, which is `.notFound`.
+  /// - Returns: the page, and how many entries were left out of it.
+  /// - Throws: `StoreError` if the store refused, or its page breaks the protocol.
   package static func listing(
     _ answer: WireAnswer,
     to request: WireRequest,
-    list: ListRequest
+    list: ListRequest,
+    isFlat: Bool
   ) throws(StoreError) -> ListAnswer {
-    guard answer.isSuccess else { throw error(answer, to: request) }
+    guard answer.isSuccess else {
+      let error = error(answer, to: request)
+      throw isFlat ? refusedListing(error) : error
+    }
     if let hidden = TOSErrorDocument.hidden(in: answer) {
       throw error(answer, to: request, hidden)
     }

@@ -41,6 +41,18 @@ extension WireAnswers {
     }
   }
 
+  /// What a refused listing means where directories don't exist by themselves.
+  ///
+  /// A listing names no object that could be missing, so such an answer is none, and what it was asked
+  /// for must not be taken for absent or empty.
+  static func refusedListing(_ error: StoreError) -> StoreError {
+    guard error.kind == .notFound else { return error }
+    var error = error
+    error.kind = .invalidAnswer
+    error.message = "a listing was answered as if it named an object: \(error.message)"
+    return error
+  }
+
   static func sentence(for kind: StoreError.Kind, _ answer: WireAnswer) -> String {
     switch kind {
     case .notFound: "there is no such object"
@@ -87,6 +99,13 @@ extension String {
   /// The text for a message, at most `countMax` characters of one line; nil if nothing is left.
   func shown(_ countMax: Int) -> String? {
     let text = String(prefix(countMax)).utf8.printable
+    return text.isEmpty ? nil : text
+  }
+
+  /// The text as a part of a sentence that goes on: as `shown`, without the full stop at its end.
+  func clause(_ countMax: Int) -> String? {
+    guard var text = shown(countMax) else { return nil }
+    while let last = text.last, last == "." || last.isWhitespace { text.removeLast() }
     return text.isEmpty ? nil : text
   }
 }

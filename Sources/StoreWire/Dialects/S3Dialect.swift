@@ -80,7 +80,8 @@ extension S3ErrorCode {
 // The operations whose documents are XML.
 extension S3Dialect {
   package func listObjects(
-    _ request: ListRequest
+    _ request: ListRequest,
+    in facts: BucketFacts?
   ) throws(StoreError) -> WireCall<ListAnswer> {
     let wire = S3Requests.listObjects(request)
     return WireCall(wire) { answer throws(StoreError) in

@@ -90,11 +90,13 @@ extension TOSDialect {
   }
 
   package func listObjects(
-    _ request: ListRequest
+    _ request: ListRequest,
+    in facts: BucketFacts?
   ) throws(StoreError) -> WireCall<ListAnswer> {
     let wire = TOSRequests.listObjects(request)
+    let isFlat = facts?.isHierarchical == false
     return WireCall(wire) { answer throws(StoreError) in
-      try TOSAnswers.listing(answer, to: wire, list: request)
+      try TOSAnswers.listing(answer, to: wire, list: request, isFlat: isFlat)
     }
   }
 

@@ -56,7 +56,10 @@ package protocol WireDialect: Sendable {
     conditions: ReadConditions
   ) throws(StoreError) -> WireCall<ObjectMetadata>
   /// Asks for a page of a listing.
-  func listObjects(_ request: ListRequest) throws(StoreError) -> WireCall<ListAnswer>
+  func listObjects(
+    _ request: ListRequest,
+    in facts: BucketFacts?
+  ) throws(StoreError) -> WireCall<ListAnswer>
   /// Asks for the bucket's facts.
   func headBucket() throws(StoreError) -> WireCall<BucketFacts>
   /// Stores an object.

@@ -33,12 +33,13 @@ package final class CheckpointFile: Sendable {
 
   /// Writes a whole text beside `path` and gives it the name.
   ///
-  /// What it takes:
-  /// * path: its path.
-  /// * text: the head, and the lines there are.
-  /// * isLasting: true to wait until it is on the disk: for what the store keeps and nobody else knows.
-  /// * faults: makes steps fail in tests.
-  /// Returns: the file, open for more lines.
+  /// - Parameters:
+  ///   - path: its path.
+  ///   - text: the head, and the lines there are.
+  ///   - isLasting: true to wait until it is on the disk: for what the store keeps and nobody else knows.
+  ///   - faults: makes steps fail in tests.
+  /// - Returns: the file, open for more lines.
+  /// - Throws: `PartFile.OpenError`; what was at `path` is as it was then.
   package static func replace(
     _ path: String,
     with text: String,

@@ -10,7 +10,11 @@ struct UploadTaskState: Sendable {
 
   /// Returns what can be gone on with; nil if there is nothing, or nothing is left of it.
   ///
-  /// Parameter: difference: names what an earlier task did not have in common with this one.
+  /// - Parameters:
+  ///   - forcesRestart: true to give an earlier run up, whatever it was.
+  ///   - difference: names what an earlier task did not have in common with this one.
+  /// - Returns: what the earlier run recorded.
+  /// - Throws: `TransferError` if what is there belongs to another task or can't be read.
   func open(
     forcesRestart: Bool,
     _ difference: @Sendable (UploadCheckpoint) -> TransferError?

@@ -7,11 +7,13 @@ extension MultipartSteps {
 
   /// Makes the parts the object.
   ///
-  /// What it takes:
-  /// * reference: the upload.
-  /// * parts: all of its parts, each with its size.
-  /// * crc64: the checksum of the source's bytes, where it is known.
-  /// Returns: the object, of which the store has said that it is there.
+  /// - Parameters:
+  ///   - reference: the upload.
+  ///   - parts: all of its parts, each with its size.
+  ///   - crc64: the checksum of the source's bytes, where it is known.
+  /// - Returns: the object, of which the store has said that it is there.
+  /// - Throws: `TransferError`: `.wrongChecksum` if the object is not what was sent; after any other the
+  ///   upload may be completed again.
   func complete(
     _ reference: UploadReference,
     _ parts: [UploadedPart],

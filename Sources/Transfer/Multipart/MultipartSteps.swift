@@ -37,7 +37,15 @@ struct MultipartSteps: Sendable {
   }
 
   /// Begins an upload.
+  ///
+  /// - Throws: `.invalid` if the store would not look at the condition when it is completed.
   func create() async throws(TransferError) -> UploadReference {
+    if case .ifMatch = request.condition, store.capabilities.hasConditionalComplete == false {
+      throw .invalid(
+        "this store can't replace one version of an object in parts: send it in one part (a larger part "
+          + "size), or without the condition"
+      )
+    }
     do throws(StoreError) {
       let id = try await store.createMultipartUpload(request, context: context())
       let reference = UploadReference(key: request.key, uploadID: id)

@@ -67,7 +67,14 @@ extension MultipartSteps {
 
   /// Sends a part, once more if the store got something else than was sent.
   ///
-  /// Parameter: checksums: what the bytes are; computed anew before each try.
+  /// - Parameters:
+  ///   - number: the part's number, from 1.
+  ///   - upload: the upload that it belongs to.
+  ///   - body: its bytes.
+  ///   - proof: which holds the store's answer against what was sent.
+  ///   - checksums: what the bytes are; computed anew before each try.
+  /// - Returns: the part as the store has it.
+  /// - Throws: `TransferError`, when all tries have failed.
   func uploadPart(
     _ number: Int,
     of upload: UploadReference,

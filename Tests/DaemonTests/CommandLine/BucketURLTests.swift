@@ -63,7 +63,7 @@ struct BucketURLTests {
     arguments: [
       ("data", BucketURL.Purpose.bucket, "is not a bucket URL"),
       ("/srv/data", .bucket, "write file:///srv/data"),
-      ("gs://data", .bucket, "a store that isn't known; use s3:// or file://"),
+      ("gs://data", .bucket, "a store that isn't known; use s3://, tos:// or file://"),
       ("://data", .bucket, "is not a bucket URL"),
       ("s3://", .bucket, "has no bucket"),
       ("s3:///key", .object, "has no bucket"),
@@ -74,7 +74,8 @@ struct BucketURLTests {
       ("file://data/x", .bucket, "needs an absolute path"),
       ("file:///nowhere", .bucket, "there is no such directory"),
       ("file:///srv/nowhere", .bucket, "there is no such directory"),
-      ("file:///nowhere/x", .object, "there is no directory /nowhere"),
+      ("file:///nowhere/x", .object, "there is no directory /nowhere to be the bucket"),
+      ("file:///nowhere/x/y", .prefix, "write // where the bucket ends"),
       ("file:///srv", .object, "is a directory"),
     ]
   )

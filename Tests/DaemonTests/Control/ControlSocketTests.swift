@@ -203,6 +203,16 @@ struct RuntimeDirectoryTests {
     #expect(throws: Never.self) { try RuntimeDirectory(path: home.path + "/new").prepare() }
   }
 
+  @Test(.enabled(if: geteuid() == 0, "only root can give a directory away"))
+  func aDirectoryOfAnotherUserIsRefused() throws {
+    let home = try TestDirectory()
+    let directory = RuntimeDirectory(path: home.path + "/theirs")
+    try directory.prepare()
+    #expect(lchown(directory.path, 1, 1) == 0)
+    #expect(throws: DiskFailure.self) { try directory.prepare() }
+    #expect(directory.socketPaths.isEmpty)
+  }
+
   @Test
   func rootHasOnePlaceWhateverItsEnvironment() {
     let places = RuntimeDirectory.candidates(user: 0, variable: "/run/user/0").map(\.path)

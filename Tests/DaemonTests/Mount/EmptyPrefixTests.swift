@@ -88,5 +88,8 @@ struct EmptyPrefixTests {
     store.faults.add(Fault(.fail(.accessDenied)))
     #expect(try await warning("s3://b/p") == nil, "who can't be asked is not warned of")
     #expect(store.calls.count == 1)
+    // A bucket with directories of its own may say so of one that isn't there.
+    store.faults.add(Fault(.fail(.notFound), operation: .listObjects))
+    #expect(try await warning("s3://b/p") != nil)
   }
 }

@@ -33,6 +33,8 @@ class KeyRing:
 
     def __init__(self, region: str) -> None:
         self.region = region
+        # Seconds that the service's clock is ahead of the machine's.
+        self.clock_offset = 0.0
         self._keys: dict[str, AccessKey] = {}
         self._lock = threading.Lock()
 
@@ -69,13 +71,12 @@ class KeyRing:
             raise TosError("ExpiredToken")
         return key
 
-    @staticmethod
-    def _check_time(claimed: signature.Claim) -> None:
+    def _check_time(self, claimed: signature.Claim) -> None:
         try:
             signed = calendar.timegm(time.strptime(claimed.date, "%Y%m%dT%H%M%SZ"))
         except ValueError as failure:
             raise TosError("AuthorizationHeaderMalformed", "the date is none") from failure
-        age = time.time() - signed
+        age = time.time() + self.clock_offset - signed
         if claimed.expires is None:
             if abs(age) > SKEW_MAX:
                 raise TosError("RequestTimeTooSkewed")

@@ -7,6 +7,7 @@ import socket
 import threading
 import uuid
 from dataclasses import dataclass
+from datetime import timedelta
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BufferedIOBase
@@ -177,7 +178,8 @@ class Handler(BaseHTTPRequestHandler):
     def _send(self, response: Response, request_id: str, outcome: Outcome) -> None:
         length = len(response.body) if response.length is None else response.length
         self.send_response_only(response.status)
-        fields = {"server": self.server_version, "date": http_date(now()), "x-tos-request-id": request_id,
+        date = http_date(now() + timedelta(seconds=self.server.service.keys.clock_offset))
+        fields = {"server": self.server_version, "date": date, "x-tos-request-id": request_id,
                   "x-tos-id-2": request_id, **response.headers}
         if response.status not in (204, 304):
             fields["content-length"] = "0" if self.command == "HEAD" and outcome.error else str(length)

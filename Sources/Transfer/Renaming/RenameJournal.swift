@@ -1,0 +1,128 @@
+package import Core
+internal import Support
+
+/// The text that says how far the renaming of a tree of keys has come (docs/checkpoint-format.md).
+///
+/// A head that says what becomes what, then a line per copy that the store has confirmed, and one when
+/// the renaming is being taken back. What has no line is done again, which harms nothing: a source is
+/// there until its copy has been confirmed.
+package struct RenameJournal: Hashable, Sendable {
+  /// A copy that the store has confirmed.
+  struct Copied: Hashable, Sendable {
+    /// The state of the source that was copied.
+    var source: String
+    /// The copy's state; empty if a copy was asked for and its answer never came.
+    var target: String
+  }
+
+  private static let head = "dipper rename"
+  private static let version = "1"
+
+  /// The bucket as the user named it, with its endpoint.
+  package let store: String
+  /// The keys that begin with it get another beginning.
+  package let source: ObjectKey
+  /// Their new beginning.
+  package let target: ObjectKey
+  /// What has been copied, by what follows the beginning.
+  private(set) var copied: [[UInt8]: Copied] = [:]
+  /// It is being taken back: the copies go, the sources stay.
+  private(set) var isUndoing = false
+  /// The text ends inside a line, so nothing may be appended to it.
+  private(set) var isTorn = false
+
+  /// Creates the journal of a renaming that begins.
+  init(store: String, source: ObjectKey, target: ObjectKey) {
+    self.store = store
+    self.source = source
+    self.target = target
+  }
+
+  /// Reads a text; lines that make no sense are dropped, of two for one key the later counts.
+  package init(parsing text: [UInt8]) throws(Checkpoint.ParseError) {
+    var lines = Lines(text)
+    guard let first = lines.next() else { throw .damaged("it has no first line") }
+    let words = String(decoding: first, as: UTF8.self).split(separator: " ")
+    guard words.count == 3, words[0] + " " + words[1] == Self.head else {
+      throw .damaged("its first line is none of a renaming")
+    }
+    guard words[2] == Self.version else { throw .unknownVersion(String(words[2])) }
+    guard let store = Self.value("store", lines.next()),
+      let source = Self.value("source", lines.next()),
+      let target = Self.value("target", lines.next())
+    else { throw .damaged("its head is not whole") }
+    self.init(
+      store: String(decoding: store, as: UTF8.self),
+      source: ObjectKey(source),
+      target: ObjectKey(target)
+    )
+    while let line = lines.next() { read(line) }
+    isTorn = lines.hasRest
+  }
+
+  /// The whole text.
+  package var text: String {
+    var text = "\(Self.head) \(Self.version)\n"
+    text += "store \(PercentEncoding.encoded(store.utf8))\n"
+    text += "source \(PercentEncoding.encoded(source.bytes))\n"
+    text += "target \(PercentEncoding.encoded(target.bytes))\n"
+    for (rest, copy) in copied { text += Self.line(rest, copy) }
+    if isUndoing { text += Self.undoingLine }
+    return text
+  }
+
+  /// Notes that a copy has been confirmed.
+  ///
+  /// - Returns: the line that says so.
+  mutating func insert(_ rest: [UInt8], _ copy: Copied) -> String {
+    copied[rest] = copy
+    return Self.line(rest, copy)
+  }
+
+  /// Notes that it is being taken back.
+  ///
+  /// - Returns: the line that says so.
+  mutating func undo() -> String {
+    isUndoing = true
+    return Self.undoingLine
+  }
+
+  private static let undoingLine = "undoing\n"
+
+  private static func line(_ rest: [UInt8], _ copy: Copied) -> String {
+    let words = [rest, Array(copy.source.utf8), Array(copy.target.utf8)]
+    return "copied " + words.map { word($0) }.joined(separator: " ") + "\n"
+  }
+
+  /// A word is never empty: `%` alone stands for nothing.
+  private static func word(_ bytes: [UInt8]) -> String {
+    bytes.isEmpty ? "%" : PercentEncoding.encoded(bytes)
+  }
+
+  private static func bytes(_ word: ArraySlice<UInt8>) -> [UInt8]? {
+    word.elementsEqual("%".utf8) ? [] : PercentEncoding.decoded(word)
+  }
+
+  private static func value(_ name: String, _ line: ArraySlice<UInt8>?) -> [UInt8]? {
+    guard let line, line.starts(with: (name + " ").utf8) else { return nil }
+    return PercentEncoding.decoded(line.dropFirst(name.utf8.count + 1))
+  }
+
+  private mutating func read(_ line: ArraySlice<UInt8>) {
+    let words = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+    if words.count == 1, words[0].elementsEqual("undoing".utf8) { isUndoing = true }
+    guard words.count == 4, words[0].elementsEqual("copied".utf8),
+      let rest = Self.bytes(words[1]), let source = Self.bytes(words[2]),
+      let target = Self.bytes(words[3])
+    else { return }
+    copied[rest] = Copied(
+      source: String(decoding: source, as: UTF8.self),
+      target: String(decoding: target, as: UTF8.self)
+    )
+  }
+}
+
+extension ObjectVersion {
+  /// What tells this state of an object from others: its tag, or size and time where there is none.
+  var state: String { etag?.value ?? "\(size)@\(lastModified.nanoseconds)" }
+}

@@ -1,0 +1,102 @@
+internal import Core
+internal import Support
+
+/// A renaming under way: what its journal says, in memory and on disk.
+final class RenameRecord: Sendable {
+  private let journal: Lock<RenameJournal>
+  /// Copies that were asked for and not confirmed: their answers may have been lost.
+  private let attempted = Lock<[[UInt8]: String]>([:])
+  private let file: CheckpointFile
+  private let environment: TransferEnvironment
+
+  private init(_ journal: RenameJournal, _ file: CheckpointFile, _ environment: TransferEnvironment)
+  {
+    self.journal = Lock(journal)
+    self.file = file
+    self.environment = environment
+  }
+
+  /// Puts a journal on the disk, to stay; it is the first step of all.
+  static func begin(
+    _ journal: RenameJournal,
+    at path: String,
+    _ environment: TransferEnvironment,
+    _ faults: PartFile.DiskFaults?
+  ) async throws(TransferError) -> RenameRecord {
+    do throws(PartFile.OpenError) {
+      let file = try await environment.disk.run { () throws(PartFile.OpenError) in
+        try CheckpointFile.replace(path, with: journal.text, isLasting: true, faults)
+      }
+      return RenameRecord(journal, file, environment)
+    } catch {
+      throw TransferError(error, path: path)
+    }
+  }
+
+  /// Takes up the journal at `path`.
+  static func open(
+    _ path: String,
+    _ environment: TransferEnvironment,
+    _ faults: PartFile.DiskFaults?
+  ) async throws(TransferError) -> (RenameJournal, RenameRecord) {
+    let journal: RenameJournal
+    do {
+      let text = try await environment.disk.run { try CheckpointFile.text(at: path) }
+      journal = try RenameJournal(parsing: text ?? [])
+    } catch Checkpoint.ParseError.unknownVersion(let version) {
+      throw .unknownFormat(path: path, version: version)
+    } catch Checkpoint.ParseError.damaged(let reason) {
+      throw .invalid("the journal \(path) is damaged: \(reason)")
+    } catch {
+      throw TransferError(error, path: path)
+    }
+    // Written anew, whole: a torn last line must not swallow the next one.
+    return (journal, try await begin(journal, at: path, environment, faults))
+  }
+
+  /// What is known of the copy of a key.
+  func copy(of rest: [UInt8]) -> RenameJournal.Copied? { journal.withLock { $0.copied[rest] } }
+
+  /// A copy of a key in this state is asked for.
+  func attempts(_ rest: [UInt8], _ state: String) {
+    attempted.withLock { $0[rest] = state }
+  }
+
+  /// A copy has been confirmed; that it can't be written costs a repetition, and is said.
+  func confirmed(_ rest: [UInt8], _ copy: RenameJournal.Copied) async {
+    attempted.withLock { _ = $0.removeValue(forKey: rest) }
+    await write(journal.withLock { $0.insert(rest, copy) })
+  }
+
+  /// It is being taken back.
+  func undoing() async {
+    let attempted = attempted.withLock { $0 }
+    let lines = journal.withLock { journal in
+      var lines = ""
+      for (rest, state) in attempted where journal.copied[rest] == nil {
+        lines += journal.insert(rest, RenameJournal.Copied(source: state, target: ""))
+      }
+      return lines + journal.undo()
+    }
+    await write(lines)
+  }
+
+  private func write(_ lines: String) async {
+    do throws(DiskFailure) {
+      try await environment.disk.run { [file] () throws(DiskFailure) in try file.append(lines) }
+    } catch {
+      environment.log.write(.warning, "a step of a renaming could not be recorded: \(error)")
+    }
+  }
+
+  /// It has come to an end.
+  func remove() async throws(TransferError) {
+    do throws(DiskFailure) {
+      try await environment.disk.run { [file] () throws(DiskFailure) in
+        try Disk.removeFile(file.path)
+      }
+    } catch {
+      throw .disk(error)
+    }
+  }
+}
