@@ -25,6 +25,10 @@ package final class StagingArea: Sendable {
     self.log = log
     self.faults = faults
     try Disk.createDirectory(path)
+    guard try Disk.status(of: path)?.isOwnDirectory ?? false else {
+      // EPERM.
+      throw DiskFailure(errno: 1, action: "use \(path)", reason: "it belongs to another user")
+    }
   }
 
   /// Makes a new draft whose journal begins with `changes`.

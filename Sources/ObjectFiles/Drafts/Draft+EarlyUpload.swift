@@ -14,11 +14,11 @@ extension Draft {
     if isDue, let stream = try? StreamPlan(partSize: limits.partSize, limits: limits.parts) {
       begin(stream)
     }
-    let numbers = state.withLock { state in
-      guard state.canBeSentEarly else { return [Int]() }
-      return state.early?.parts.written(to: state.extents.size) ?? []
+    let (numbers, file) = state.withLock { state in
+      guard state.canBeSentEarly else { return ([Int](), state.file) }
+      return (state.early?.parts.written(to: state.extents.size) ?? [], state.file)
     }
-    sendEarly(numbers)
+    sendEarly(numbers, from: file)
   }
 
   /// Waits for the parts on their way, and begins no more.
@@ -62,14 +62,15 @@ extension Draft {
     }
   }
 
-  private func sendEarly(_ numbers: [Int]) {
+  /// Sends parts from the data file that was written into when they were complete; by now it may be frozen,
+  /// and another one be written into.
+  private func sendEarly(_ numbers: [Int], from file: Int) {
     for number in numbers {
       Task {
-        let (early, file) = state.withLock { ($0.early, $0.file) }
-        guard let early else { return }
+        guard let early = state.withLock({ $0.early }) else { return }
         var part: UploadedPart?
-        if let file = try? staged.file(file) {
-          part = try? await early.upload.send(number, early.parts.range(of: number), of: file)
+        if let data = try? staged.file(file) {
+          part = try? await early.upload.send(number, early.parts.range(of: number), of: data)
         }
         let (next, gate) = state.withLock { [part] state in
           let next = state.early?.parts.ended(number, part) ?? []
@@ -77,7 +78,7 @@ extension Draft {
           return (next, isIdle ? state.whenEarlyIdle.take() : nil)
         }
         gate?.open()
-        sendEarly(next)
+        sendEarly(next, from: file)
       }
     }
   }
