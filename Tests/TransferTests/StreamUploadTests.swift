@@ -82,11 +82,14 @@ private let part = UploadBench.partSize
   @Test func asManyPartsAreHeldAsTheBudgetAllows() async throws {
     let bench = try UploadBench(size: 20 * part)
     let running = Lock((now: 0, most: 0))
+    let areAllBegun = Gate()
     bench.store.hook = { call, moment in
       guard call.operation == .uploadPart else { return }
       switch moment {
       case .request:
         running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+        await areAllBegun.wait()
+        // So that one too many would be seen.
         for _ in 0..<20 { await Task.yield() }
       case .answer: running.withLock { $0.now -= 1 }
       case .body: break
@@ -95,7 +98,10 @@ private let part = UploadBench.partSize
     var request = bench.request
     request.parallel = 16
     request.memoryMax = 5 * part
-    #expect(try await bench.streamOutcome(request) == nil)
+    let task = Task { [request] in try await bench.streamOutcome(request) }
+    #expect(await eventually { running.withLock { $0.most } == 4 })
+    areAllBegun.open()
+    #expect(try await task.value == nil)
     #expect(bench.isUploaded)
     #expect(running.withLock { $0.most } == 4, "and one more is read")
   }
