@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import threading
 import time
 
 import pytest
@@ -116,6 +117,33 @@ def test_a_pipe_that_is_stopped_leaves_no_upload(place):
     process.stdin.close()
     process.stderr.close()
     assert place.uploads() == [] and place.object("to") is None
+
+
+@pytest.mark.parametrize("command", ["put", "cp", "put -"])
+@pytest.mark.parametrize("kind", ["seaweedfs", "tos"])
+def test_an_upload_that_is_paused_while_it_begins_is_not_forgotten(make_place, kind, command):
+    place = make_place(kind, content(2 * PART))
+    held, answer = threading.Event(), threading.Event()
+
+    def hold(*facts):
+        held.set()
+        answer.wait(10)
+        return facts
+
+    place.proxy.rules = [{"method": "POST", "query": "^uploads", "rewrite": hold}]
+    process = place.start_pipe() if command == "put -" else place.start(command)
+    assert held.wait(30)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    answer.set()
+    _, message = process.communicate(timeout=30)
+    assert process.returncode == 130, message
+    if command == "put -":
+        assert place.uploads() == [] and place.leftovers() == []
+        return
+    assert len(place.uploads()) == 1 and place.checkpoint() and place.parts() == []
+    assert place.run(command).returncode == 0
+    place.assert_done(command)
 
 
 @pytest.mark.parametrize("command", ["put", "cp"])

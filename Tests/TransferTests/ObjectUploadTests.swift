@@ -54,6 +54,54 @@ private let part = UploadBench.partSize
     #expect(bench.leftovers == [] && bench.store.openUploads == [])
   }
 
+  @Test(arguments: [true, false])
+  func anUploadThatIsPausedWhileItBeginsIsKnown(keepsCheckpoint: Bool) async throws {
+    let bench = try UploadBench(size: 3 * part)
+    let answer = Gate()
+    bench.holdBeginning(behind: answer)
+    var request = bench.request
+    if !keepsCheckpoint { request.checkpoint = nil }
+    let task = Task { [request] in await bench.outcome(request) }
+    #expect(await eventually { bench.store.openUploads.count == 1 })
+    task.cancel()
+    answer.open()
+    #expect(await task.value == .paused)
+    #expect(bench.sentParts == [])
+    #expect(bench.store.openUploads.count == (keepsCheckpoint ? 1 : 0))
+    #expect(bench.leftovers == (keepsCheckpoint ? ["checkpoint"] : []))
+    #expect(await bench.outcome() == nil)
+    #expect(bench.isUploaded && bench.leftovers == [] && bench.store.openUploads == [])
+  }
+
+  /// Of the kernel's own files only reading tells how many bytes there are: one says that it has none,
+  /// the other that it has a whole page.
+  @Test(arguments: ["/proc/version", "/sys/kernel/uevent_seqnum"])
+  func aFileWhoseSizeIsNotThatOfItsBytesIsRefused(path: String) async throws {
+    let bench = try UploadBench(size: 0)
+    var request = bench.request
+    request.partSize = 1 << 20
+    request.checkpoint = nil
+    let upload = ObjectUpload(of: path, request, to: bench.store, in: bench.environment)
+    let error = await #expect(throws: TransferError.self) { _ = try await upload.run() }
+    guard case .disk(let failure) = error else {
+      Issue.record("it did not fail so")
+      return
+    }
+    #expect(failure.description.contains("is not that of what it holds"))
+    #expect(bench.store.keys == [] && bench.store.openUploads == [])
+  }
+
+  @Test func aPauseBeforeAnUploadBeginsBeginsNone() async throws {
+    let bench = try UploadBench(size: 3 * part)
+    let task = Task {
+      while !Task.isCancelled { await Task.yield() }
+      return await bench.outcome()
+    }
+    task.cancel()
+    #expect(await task.value == .paused)
+    #expect(bench.store.openUploads == [] && bench.leftovers == [])
+  }
+
   @Test(arguments: ["content", "size", "replaced", "gone"])
   func aFileThatChangesMeanwhileIsNeverMixed(change: String) async throws {
     let bench = try UploadBench(size: 6 * part)

@@ -52,14 +52,44 @@ private let part = UploadBench.partSize
     withExtendedLifetime(pipe) {}
   }
 
+  @Test func aStreamThatIsStoppedWhileItsUploadBeginsLeavesNothing() async throws {
+    let bench = try UploadBench(size: 3 * part)
+    let answer = Gate()
+    bench.holdBeginning(behind: answer)
+    let task = Task { try await bench.streamOutcome() }
+    #expect(await eventually { bench.store.openUploads.count == 1 })
+    task.cancel()
+    answer.open()
+    #expect(try await task.value == .stopped)
+    #expect(bench.store.openUploads == [] && bench.store.keys == [])
+  }
+
+  @Test(arguments: ["stream", "file without a checkpoint"])
+  func anUploadThatNobodyKnowsAndCannotBeGivenUpIsNamedInTheLog(source: String) async throws {
+    let bench = try UploadBench(size: 3 * part)
+    bench.fail(.uploadPart, from: 2)
+    bench.fail(.abortMultipartUpload, from: 1)
+    var request = bench.request
+    request.checkpoint = nil
+    let error =
+      source == "stream" ? try await bench.streamOutcome() : await bench.outcome(request)
+    #expect(error != nil)
+    let left = try #require(bench.store.openUploads.first)
+    #expect(bench.log.contains("the unfinished upload \(left.uploadID) of up/loaded is left"))
+    #expect(bench.log.contains("give it up: AbortMultipartUpload \"up/loaded\": "))
+  }
+
   @Test func asManyPartsAreHeldAsTheBudgetAllows() async throws {
     let bench = try UploadBench(size: 20 * part)
     let running = Lock((now: 0, most: 0))
+    let areAllBegun = Gate()
     bench.store.hook = { call, moment in
       guard call.operation == .uploadPart else { return }
       switch moment {
       case .request:
         running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+        await areAllBegun.wait()
+        // So that one too many would be seen.
         for _ in 0..<20 { await Task.yield() }
       case .answer: running.withLock { $0.now -= 1 }
       case .body: break
@@ -68,7 +98,10 @@ private let part = UploadBench.partSize
     var request = bench.request
     request.parallel = 16
     request.memoryMax = 5 * part
-    #expect(try await bench.streamOutcome(request) == nil)
+    let task = Task { [request] in try await bench.streamOutcome(request) }
+    #expect(await eventually { running.withLock { $0.most } == 4 })
+    areAllBegun.open()
+    #expect(try await task.value == nil)
     #expect(bench.isUploaded)
     #expect(running.withLock { $0.most } == 4, "and one more is read")
   }

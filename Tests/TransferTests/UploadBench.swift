@@ -14,6 +14,7 @@ struct UploadBench {
   let store: SimulatedStore
   let bytes: [UInt8]
   let environment: TransferEnvironment
+  private let logDirectory: TestDirectory
 
   init(
     size: Int,
@@ -32,9 +33,10 @@ struct UploadBench {
     )
     bytes = SimulatedContent.words(size: size, seed: 5).allBytes
     try directory.write(bytes, to: "file")
+    logDirectory = try TestDirectory()
     environment = TransferEnvironment(
       scheduler: FetchScheduler(parallel: 4, budget: MemoryBudget(limit: 64 << 20)),
-      log: Log(level: .error)
+      log: Log(target: .file(try LogFile(path: logDirectory.file("log"))))
     )
   }
 
@@ -82,6 +84,18 @@ struct UploadBench {
       return nil
     } catch {
       return error
+    }
+  }
+
+  /// What was logged.
+  var log: String {
+    String(decoding: (try? logDirectory.bytes(of: "log")) ?? [], as: UTF8.self)
+  }
+
+  /// Has the store begin uploads, and say so when `answer` opens.
+  func holdBeginning(behind answer: Gate) {
+    store.hook = { call, moment in
+      if call.operation == .createMultipartUpload, moment == .answer { await answer.wait() }
     }
   }
 

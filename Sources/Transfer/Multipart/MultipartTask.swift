@@ -72,7 +72,7 @@ struct MultipartTask: Sendable {
     case .store(let failure) where failure.kind == .noSuchUpload:
       // Somebody gave it up; what the checkpoint says is settled by the next run.
       break
-    case _ where error.isSourceGone:
+    case _ where error.isSourceGone && checkpointPath != nil:
       // The source is gone for good. If the store can't be asked, the checkpoint stays and says so.
       try? await Shielded.run { () async throws(TransferError) in
         try await giveUp(upload.reference)
@@ -80,9 +80,7 @@ struct MultipartTask: Sendable {
     default:
       // Without a checkpoint nobody will know the upload.
       guard checkpointPath == nil else { break }
-      try? await Shielded.run { () async throws(TransferError) in
-        try await steps.giveUp(upload.reference)
-      }
+      await steps.putAway(upload.reference)
     }
     throw error
   }
@@ -135,15 +133,9 @@ struct MultipartTask: Sendable {
 
   /// Begins an upload and puts its id on the disk.
   private func begin() async throws(TransferError) -> RecordedUpload {
-    let reference = try await steps.create()
-    let target = UploadTarget(store: storeName, reference: reference)
-    do throws(TransferError) {
+    try await steps.create { reference async throws(TransferError) in
+      let target = UploadTarget(store: storeName, reference: reference)
       return try await record(UploadCheckpoint(identity: identity, upload: target))
-    } catch {
-      // An upload that can't be recorded must not be left behind.
-      try? await Shielded.run { () async throws(TransferError) in try await steps.giveUp(reference)
-      }
-      throw error
     }
   }
 

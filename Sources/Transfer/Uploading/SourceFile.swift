@@ -30,6 +30,34 @@ struct SourceFile: Sendable {
     } catch {
       throw .disk(error)
     }
+    try checkEnd()
+  }
+
+  /// Throws if the file has more bytes than its size tells.
+  ///
+  /// Files of /proc and the like have a size of 0 and bytes all the same: what they hold is known only
+  /// when it has been read, and an upload of so many bytes as the size says would lose all of them.
+  private func checkEnd() throws(TransferError) {
+    let hasMore: Bool
+    do throws(DiskFailure) {
+      hasMore = try withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) {
+        buffer throws(DiskFailure) in try file.read(into: buffer, at: size) > 0
+      }
+    } catch {
+      throw .disk(error)
+    }
+    guard hasMore else { return }
+    // A file that grows is one that changes.
+    try check()
+    throw .disk(sizeIsUnknown)
+  }
+
+  private var sizeIsUnknown: DiskFailure {
+    DiskFailure(
+      errno: 22,  // EINVAL
+      action: "upload \(path)",
+      reason: "its size of \(size) bytes is not that of what it holds; '-' uploads standard input"
+    )
   }
 
   /// The descriptor, for bodies of requests; open as long as this value is there.
@@ -78,9 +106,15 @@ struct SourceFile: Sendable {
 
   /// Reads all of it, if it is small.
   func bytes() throws(TransferError) -> [UInt8] {
-    do throws(DiskFailure) { return try file.bytes(ByteRange(0, size)) } catch {
+    let bytes: [UInt8]
+    do throws(DiskFailure) { bytes = try file.bytes(ByteRange(0, size)) } catch {
       throw .disk(error)
     }
+    guard bytes.count == size else {
+      try check()
+      throw .disk(sizeIsUnknown)
+    }
+    return bytes
   }
 
   private static func version(of status: Disk.Status, _ path: String) -> ObjectVersion {

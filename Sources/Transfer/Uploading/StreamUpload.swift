@@ -95,12 +95,12 @@ package struct StreamUpload: Sendable {
       first.count < plan.firstPartSize ? [] : try await input.read(plan.size(ofPart: 2) ?? 0)
     guard !second.isEmpty else { return try await steps.putWhole(first) }
     report(.started(size: nil, partCount: plan.countMax, presentByteCount: 0))
-    let upload = try await steps.create()
+    let upload = try await steps.create { $0 }
     do throws(TransferError) {
       let parts = try await send([first, second], input, plan, to: upload)
       return try await steps.complete(upload, parts, crc64: nil)
     } catch {
-      try? await Shielded.run { () async throws(TransferError) in try await steps.giveUp(upload) }
+      await steps.putAway(upload)
       throw error
     }
   }
