@@ -62,8 +62,7 @@ extension MountedBucket {
       return
     case .success(let found): place = found
     }
-    change("create", of: place.key, reply: reply, onUntaken: { [self] in takeBack($0) }) {
-      [self] deadline in
+    change("create", of: place.key, reply: reply, onUntaken: takeBack) { [self] deadline in
       switch await sighting(of: place, by: deadline) {
       case .failure(let error): return .failure(error)
       case .success(.found): return .failure(exists(place))

@@ -24,8 +24,7 @@ extension MountedBucket {
       reply.fail(FileError(.nameTooLong, "the key \"\(place.prefix)\" would be too long"))
       return
     }
-    change("mkdir", of: place.prefix, reply: reply, onUntaken: { [self] in takeBack($0) }) {
-      [self] deadline in
+    change("mkdir", of: place.prefix, reply: reply, onUntaken: takeBack) { [self] deadline in
       await turns.whileTaken([place.prefix]) {
         switch await sighting(of: place, by: deadline) {
         case .failure(let error): return .failure(error)

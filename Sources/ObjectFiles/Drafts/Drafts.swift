@@ -15,7 +15,9 @@ package final class Drafts: Sendable {
 
   /// How drafts are published.
   package struct Settings: Sendable {
-    /// Bytes of an upload part; 0 is the usual size. What is not larger goes in one request.
+    /// Bytes of an upload part; 0 is the usual size.
+    ///
+    /// What is not larger goes in one request.
     package var partSize = 0
     /// Parts in flight of one draft.
     package var parallel = 8
@@ -91,6 +93,7 @@ package final class Drafts: Sendable {
   ///   - key: the object to be.
   ///   - facts: what it is to have beside its bytes.
   ///   - condition: `.ifAbsent`, unless what is there may be replaced unseen.
+  /// - Returns: the draft.
   /// - Throws: `FileError` if the local disk can't take it.
   package func create(
     _ key: ObjectKey,
@@ -116,6 +119,7 @@ package final class Drafts: Sendable {
   /// - Parameters:
   ///   - object: what is there. If it came from a listing its facts are unknown (`Draft.loadFacts`).
   ///   - isTruncated: it was opened with `O_TRUNC`.
+  /// - Returns: the draft.
   /// - Throws: `FileError` if the local disk can't take it.
   package func edit(
     _ object: ObjectMetadata,
