@@ -143,7 +143,8 @@ import Testing
     let before = bench.names
     let error = await failure(of: bucket.download(otherKey, to: target, options: options))
     // A target of its own has a temporary file of its own.
-    let names = field == "target" ? ["target", "temporary"] : [field]
+    let option = "--" + field.split(separator: " ").joined(separator: "-")
+    let names = field == "target" ? ["target", "temporary"] : [field, option]
     let sentence = error?.description ?? "no error"
     #expect(error?.kind == .invalid && names.contains { sentence.contains("another \($0)") })
     #expect(bench.store.calls.isEmpty && bench.names == before, "something was begun")

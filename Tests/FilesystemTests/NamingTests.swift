@@ -154,11 +154,19 @@ import Testing
     )
   }
 
-  @Test func c1ADirectoryIsNotRenamed() async throws {
+  @Test func c3ADirectoryIsRenamedByCopiesOnTheServer() async throws {
     let mount = try mount()
-    mount.place("d/f")
-    _ = try await mount.node("d")
-    await expectFailure(.crossDevice) { try await mount.rename("d", to: "e") }
+    mount.place("d/f", "text")
+    mount.place("d/s/g", "more")
+    let file = try await mount.node("d/f")
+    let node = try await mount.node("d")
+    mount.store.forgetCalls()
+    try await mount.rename("d", to: "e")
+    #expect(keys(mount) == ["e/f", "e/s/g"])
+    #expect(mount.store.calls.of(.getObject).isEmpty && mount.store.calls.of(.putObject).isEmpty)
+    #expect(try await mount.node("e") == node, "a directory keeps its node")
+    #expect(try await mount.node("e/f") != file)
+    await expectFailure(.notFound) { _ = try await mount.node("d/f") }
   }
 
   @Test func c1WhatAFailedRenameLeavesIsAsItWas() async throws {

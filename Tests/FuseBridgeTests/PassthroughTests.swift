@@ -65,7 +65,7 @@ extension MountTests {
       }
     }
 
-    @Test(arguments: ["/nonexistent", "/proc"])
+    @Test(arguments: ["/proc/not-there", "/proc"])
     func whereFilesCannotBeRegisteredReadsAreAskedFor(directory: String) throws {
       let files = try oneFile()
       try withPassthrough(files, in: directory) { mounted in

@@ -84,7 +84,7 @@ package final class EarlyUpload: Sendable {
   /// Begins the upload and puts its id on the disk.
   private func begin() async -> Result<UploadReference, TransferError> {
     do throws(TransferError) {
-      let reference = try await steps.create()
+      let (disk, path, storeName) = (steps.environment.disk, checkpointPath, storeName)
       let identity = CheckpointIdentity(
         store: "draft",
         version: ObjectVersion(
@@ -95,21 +95,19 @@ package final class EarlyUpload: Sendable {
         ),
         task: ["kind": "publish"]
       )
-      let text = UploadCheckpoint(
-        identity: identity,
-        upload: UploadTarget(store: storeName, reference: reference)
-      ).text
-      let path = checkpointPath
-      do throws(PartFile.OpenError) {
-        _ = try await steps.environment.disk.run { () throws(PartFile.OpenError) in
-          try CheckpointFile.replace(path, with: text, isLasting: true)
+      let reference = try await steps.create { (reference) async throws(TransferError) in
+        let text = UploadCheckpoint(
+          identity: identity,
+          upload: UploadTarget(store: storeName, reference: reference)
+        ).text
+        do throws(PartFile.OpenError) {
+          _ = try await disk.run { () throws(PartFile.OpenError) in
+            try CheckpointFile.replace(path, with: text, isLasting: true)
+          }
+        } catch {
+          throw TransferError(error, path: path)
         }
-      } catch {
-        // An upload that can't be recorded must not be left behind.
-        try? await Shielded.run { [steps] () async throws(TransferError) in
-          try await steps.giveUp(reference)
-        }
-        throw TransferError(error, path: path)
+        return reference
       }
       return .success(reference)
     } catch {
