@@ -147,6 +147,18 @@ def test_C4_what_belongs_to_an_object_goes_along_with_mv(mounted, bucket):
     assert keys(bucket) == ["b.txt"] and os.listdir(mount.path) == ["b.txt"] and mount.read("b.txt") == b"body"
 
 
+def test_C4_what_belongs_to_an_object_goes_along_with_cp(mounted, bucket):
+    bucket.s3.put_object(
+        Bucket=bucket.name, Key="a.bin", Body=b"body", ContentType="video/mp4", ContentEncoding="gzip",
+        Metadata={"project": "blue"},
+    )
+    mount = mounted()
+    assert run(["cp", mount / "a.bin", mount / "b.txt"]).returncode == 0
+    found = bucket.s3.head_object(Bucket=bucket.name, Key="b.txt")
+    assert found["ContentType"] == "video/mp4" and found["ContentEncoding"] == "gzip"
+    assert found["Metadata"]["project"] == "blue" and bucket.get("b.txt") == b"body"
+
+
 def test_C1_mv_replaces_and_refuses_to(mounted, bucket):
     mount = mounted({"a": b"aa", "b": b"b", "c": b"c"})
     assert rename(mount / "a", mount / "b", RENAME_NOREPLACE) == errno.EEXIST

@@ -194,6 +194,40 @@ package struct ObjectPublishing: Sendable {
     return StoredObject(key: version.key, size: version.size, etag: version.etag)
   }
 
+  /// A copy of a whole object has what belongs to it (C4): bytes that are served as compressed, say, must
+  /// go on to be. What the draft has of its own counts more; but a media type that only the name tells
+  /// is less than what the object says.
+  private func joined(
+    _ target: PutRequest,
+    with version: ObjectVersion
+  ) async throws(TransferError) -> PutRequest {
+    let context = steps(.none).context()
+    do throws(StoreError) {
+      let found = try await store.head(
+        version.key,
+        versionID: version.versionID,
+        ifMatch: version.etag,
+        context: context
+      )
+      var joined = target
+      joined.headers = found.headers
+      joined.headers.contentType = found.headers.contentType ?? target.headers.contentType
+      joined.userMetadata.merge(found.userMetadata ?? [:]) { own, _ in own }
+      if store.capabilities.hasTags, found.tagCount != 0, target.tags.isEmpty {
+        joined.tags = try await store.tags(
+          of: version.key,
+          versionID: version.versionID,
+          context: context
+        )
+      }
+      return joined
+    } catch {
+      if error.kind == .unsupported { return target }
+      let isGone = error.kind == .preconditionFailed || error.kind == .notFound
+      throw isGone ? .sourceChanged(was: version, isNow: nil) : TransferError(error)
+    }
+  }
+
   /// Has the store copy a whole object, with the draft's facts.
   private func copy(
     _ version: ObjectVersion,
@@ -209,11 +243,8 @@ package struct ObjectPublishing: Sendable {
     copy.conditions.ifMatch = version.etag
     copy.condition = target.condition
     copy.storageClass = target.storageClass
-    copy.facts = .replaced(
-      target.headers,
-      userMetadata: target.userMetadata,
-      tags: target.tags
-    )
+    let facts = version.key == target.key ? target : try await joined(target, with: version)
+    copy.facts = .replaced(facts.headers, userMetadata: facts.userMetadata, tags: facts.tags)
     copy.parallel = request.parallel
     copy.retryCountMax = request.retryCountMax
     do throws(TransferError) {
