@@ -29,6 +29,8 @@ package struct FilesystemOptions: Sendable {
   package var isOffline = false
   /// Which content type the name of a new file stands for.
   package var contentTypes = ContentTypes()
+  /// How owner, mode and time that a program sets are stored.
+  package var metadataStyle = MetadataStyle.s3fs
   /// What bounds the guesses of reads.
   package var prefetch = PrefetchPolicy.Limits()
   /// Files that are wholly in the cache are offered to the kernel to read by itself.

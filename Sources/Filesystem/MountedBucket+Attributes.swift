@@ -158,6 +158,7 @@ extension MountedBucket {
         isPlainlyNamed: entry.page.isPlainlyNamed
       )
       if let sighted { learn(sighted) }
+      learnFacts(metadata, askedAt: askedAt)
       return .success(metadata)
     case .success(nil):
       learnAbsence(of: entry.component, in: entry.page.prefix, asOf: askedAt)

@@ -21,7 +21,7 @@ extension MountedBucket {
         reply.fail(FileError(.isDirectory, "a directory has no size to set"))
         return
       }
-      let shown = show(changes, of: node)
+      let shown = show(changes, of: node, at: time.wallTime)
       reply.succeed(
         AttributesAnswer(attributes: attributes.showing(shown), timeout: options.metadataTTL)
       )
@@ -52,11 +52,21 @@ extension MountedBucket {
     } else {
       draft = tables.withLock { $0.drafts[node] }
     }
-    let shown = show(changes, of: node)
-    if changes.modified != nil, let draft, draft.isDirty, let modified = shown.modified {
-      draft.setModified(modified)
-    }
     let hasWriter = tables.withLock { $0.open.hasWriter(node) }
+    if options.metadataStyle == .none || !changes.hasFacts {
+      let shown = show(changes, of: node, at: time.wallTime)
+      if changes.modified != nil, let draft, draft.isDirty, let modified = shown.modified {
+        draft.setModified(modified)
+      }
+    } else if hasWriter, let draft, draft.isDirty, draft.facts != nil {
+      // What `cp -p` and `tar x` do: it goes to the store with the bytes.
+      let shown = show(changes, of: node, at: time.wallTime)
+      draft.updateFacts { [style = options.metadataStyle] in $0.apply(changes, style) }
+      if let time = changes.storedTime(shown) { draft.setModified(time) }
+    } else {
+      store(changes, of: node, entry, reply: reply)
+      return
+    }
     guard let draft, changes.size != nil, !hasWriter else {
       reply.succeed(attributesAnswer(node, entry))
       return
@@ -67,6 +77,28 @@ extension MountedBucket {
       let outcome = await publish(draft)
       endDraft(of: node)
       return outcome.map { attributesAnswer(node, entry) }
+    }
+  }
+
+  /// Stores what was set of a file by a request of its own, or with its next close.
+  private func store(
+    _ changes: AttributeChanges,
+    of node: NodeID,
+    _ entry: Entry,
+    reply: consuming Reply<AttributesAnswer>
+  ) {
+    change("setattr", of: entry.key, node: node, isPatient: true, reply: reply) { [self] _ in
+      let now = time.wallTime
+      var wanted = ShownFacts()
+      wanted.apply(changes, at: now)
+      let style = options.metadataStyle
+      let outcome = await changeFacts(of: node, entry, time: changes.storedTime(wanted)) {
+        (facts: inout ObjectFacts) in facts.apply(changes, style)
+      }
+      return outcome.map {
+        _ = show(changes, of: node, at: now)
+        return attributesAnswer(node, entry)
+      }
     }
   }
 
@@ -94,13 +126,25 @@ extension MountedBucket {
   }
 
   /// Shows changes of a node for as long as the kernel knows it.
-  private func show(_ changes: AttributeChanges, of node: NodeID) -> ShownFacts {
-    let now = time.wallTime
-    return tables.withLock { tables in
+  private func show(
+    _ changes: AttributeChanges,
+    of node: NodeID,
+    at now: Timestamp
+  ) -> ShownFacts {
+    tables.withLock { tables in
       var facts = tables.shown[node] ?? ShownFacts()
       facts.apply(changes, at: now)
       tables.shown[node] = facts
       return facts
     }
+  }
+}
+
+extension ObjectFacts {
+  /// Takes over what a program sets, in the mount's spelling.
+  fileprivate mutating func apply(_ changes: AttributeChanges, _ style: MetadataStyle) {
+    var posix = PosixMetadata(userMetadata)
+    posix.apply(changes)
+    userMetadata = posix.replacing(in: userMetadata, style: style)
   }
 }

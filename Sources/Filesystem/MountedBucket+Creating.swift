@@ -143,10 +143,13 @@ extension MountedBucket {
   }
 
   /// What a new object has beside its bytes.
-  private func objectFacts(ofFileNamed component: [UInt8]) -> ObjectFacts {
+  private func objectFacts(ofFileNamed component: [UInt8], _ made: NewNode) -> ObjectFacts {
     let type = String(validating: component, as: UTF8.self)
       .flatMap { options.contentTypes.type(ofFileNamed: $0) }
-    return ObjectFacts(headers: ContentHeaders(contentType: type))
+    return ObjectFacts(
+      headers: ContentHeaders(contentType: type),
+      userMetadata: PosixMetadata(of: made, differingFrom: options).metadata(options.metadataStyle)
+    )
   }
 
   /// A file that was made.
@@ -163,7 +166,7 @@ extension MountedBucket {
     let key = place.key
     let draft: Draft
     do throws(FileError) {
-      draft = try drafts.create(key, facts: objectFacts(ofFileNamed: place.child.component))
+      draft = try drafts.create(key, facts: objectFacts(ofFileNamed: place.child.component, facts))
     } catch {
       return .failure(error)
     }

@@ -33,11 +33,11 @@ extension MountedBucket {
   /// A node has bytes from now on that the store doesn't: what the store says of its name no longer counts.
   ///
   /// Call with `tables` locked.
-  static func dirtied(_ node: NodeID, _ tables: inout Tables) {
+  static func dirtied(_ node: NodeID, writesBytes: Bool = true, _ tables: inout Tables) {
     guard let known = tables.inodes.node(node), let entry = known.entry,
       tables.inodes.pin(node, true)
     else { return }
-    tables.shown[node]?.wasWritten()
+    if writesBytes { tables.shown[node]?.wasWritten() }
     guard !known.isRemoved, !known.isSuperseded else { return }
     tables.changes[entry.page.prefix, default: NameChanges()].made(entry, settledAt: nil)
   }
@@ -47,6 +47,9 @@ extension MountedBucket {
     let now = time.now
     let (prefix, component) = object.key.place
     let modified = draft.modified
+    if let metadata = object.userMetadata {
+      facts.withLock { $0.note(metadata, of: object.version) }
+    }
     let node = tables.withLock { tables -> NodeID? in
       guard tables.drafts.draft(at: object.key) === draft else { return nil }
       let node = tables.inodes.nodeID(component, .file, in: prefix)
@@ -67,7 +70,7 @@ extension MountedBucket {
     }
     if let node {
       // It may have been written to just then.
-      if draft.isDirty { tables.withLock { Self.dirtied(node, &$0) } }
+      if draft.isDirty { tables.withLock { Self.dirtied(node, writesBytes: false, &$0) } }
       if !tables.withLock({ $0.open.isOpen(node) }) { endDraft(of: node) }
     } else if !draft.isDirty {
       end(draft, at: object.key, nil)

@@ -20,7 +20,11 @@ extension MountedBucket {
     reply: consuming Reply<AttributeValueAnswer>
   ) {
     guard let attribute = Attribute(rawValue: name) else {
-      reply.fail(Self.foreignAttribute(name))
+      if name.hasPrefix("user.") {
+        userAttribute(name, of: node, reply: reply)
+      } else {
+        reply.fail(Self.foreignAttribute)
+      }
       return
     }
     guard let known = tables.withLock({ $0.inodes.node(node) }) else {
@@ -76,6 +80,9 @@ extension MountedBucket {
         || (attribute == .contentType && known.entry?.kind == .file)
       if isShown { names += Array(attribute.rawValue.utf8) + [0] }
     }
+    if let entry = known.entry, entry.kind == .file {
+      for name in knownUserAttributes(of: node, entry) { names += Array(name.utf8) + [0] }
+    }
     reply.succeed(AttributeValueAnswer(names))
   }
 
@@ -86,8 +93,12 @@ extension MountedBucket {
     _ rule: AttributeRule,
     reply: consuming Reply<EmptyAnswer>
   ) {
+    if let writeRefusal {
+      reply.fail(writeRefusal)
+      return
+    }
     guard name == Attribute.contentType.rawValue else {
-      reply.fail(writeRefusal ?? Self.unchangeableAttribute(name))
+      setUserAttribute(name, of: node, to: value, rule, reply: reply)
       return
     }
     guard let type = String(validating: value, as: UTF8.self), !type.isEmpty,
@@ -108,20 +119,19 @@ extension MountedBucket {
     of node: NodeID,
     reply: consuming Reply<EmptyAnswer>
   ) {
-    reply.fail(writeRefusal ?? Self.unchangeableAttribute(name))
-  }
-
-  /// Changes what an object has beside its bytes: with the next close of a file that is open to be
-  /// written, else at once.
-  private func changeFacts(
-    of node: NodeID,
-    reply: consuming Reply<EmptyAnswer>,
-    _ change: @escaping @Sendable (inout ObjectFacts) -> Void
-  ) {
     if let writeRefusal {
       reply.fail(writeRefusal)
       return
     }
+    setUserAttribute(name, of: node, to: nil, .any, reply: reply)
+  }
+
+  /// Changes what an object has beside its bytes, and answers by what comes of it.
+  func changeFacts(
+    of node: NodeID,
+    reply: consuming Reply<EmptyAnswer>,
+    _ change: @escaping @Sendable (inout ObjectFacts) throws(FileError) -> Void
+  ) {
     let entry: Entry
     switch state(of: node, at: time.now) {
     case .failure(let error):
@@ -134,24 +144,8 @@ extension MountedBucket {
     }
     self.change("setxattr", of: entry.key, node: node, isPatient: true, reply: reply) {
       [self] _ in
-      switch draft(of: node, entry) {
-      case .failure(let error): return .failure(error)
-      case .success(let draft):
-        if case .failure(let error) = await draft.loadFacts() { return .failure(error) }
-        tables.withLock { Self.dirtied(node, &$0) }
-        draft.updateFacts(change)
-        if tables.withLock({ $0.open.hasWriter(node) }) { return .success(EmptyAnswer()) }
-        let outcome = await publish(draft)
-        endDraft(of: node)
-        return outcome.map { EmptyAnswer() }
-      }
+      await changeFacts(of: node, entry, change).map { EmptyAnswer() }
     }
-  }
-
-  private static func unchangeableAttribute(_ name: String) -> FileError {
-    Attribute(rawValue: name) == nil
-      ? FileError(.notSupported, "the attribute \(name) can't be stored here")
-      : FileError(.notPermitted, "\(name) says what is so and can't be set")
   }
 
   /// The value, if it is known without asking.
@@ -172,11 +166,10 @@ extension MountedBucket {
   ///
   /// A name outside `user.` is refused as such: `ls -l` takes that for "no labels on this file system" and
   /// `cp -a` for "no access control lists here", and they don't ask for every other file too.
-  private static func foreignAttribute(_ name: String) -> FileError {
-    name.hasPrefix("user.")
-      ? FileError(.noAttribute, "there is no \(name) here")
-      : FileError(.notSupported, "only attributes that begin with user. are kept here")
-  }
+  private static let foreignAttribute = FileError(
+    .notSupported,
+    "only attributes that begin with user. are kept here"
+  )
 }
 
 extension MountedBucket.Attribute {

@@ -226,6 +226,7 @@ extension MountedBucket {
         isPlainlyNamed: !isDirectory
       )
       if let object { learn(object) }
+      learnFacts(metadata, askedAt: askedAt)
     } else {
       learnAbsence(of: component, in: prefix, asOf: askedAt)
     }

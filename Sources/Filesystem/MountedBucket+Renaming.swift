@@ -80,11 +80,9 @@ extension MountedBucket {
         .flatMap { tables.inodes.node($0)?.entry?.version } ?? entry.version
     }
     guard let drafts else { throw FileError(.readOnly, "the mount is read-only") }
-    let object = try await drafts.moveObject(
-      draft?.base?.version ?? version,
-      to: target.key,
-      replaces: replaces
-    ).get()
+    let moved = draft?.base?.version ?? version
+    let object = try await drafts.moveObject(moved, to: target.key, replaces: replaces).get()
+    facts.withLock { $0.copied(moved, to: object.version) }
     renamed(source, target, to: object, draft)
     if let replaced { endReplaced(replaced, at: target.key) }
     mayHaveEmptied(source.directory)

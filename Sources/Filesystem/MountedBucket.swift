@@ -73,6 +73,8 @@ package final class MountedBucket: FileOperations {
   let drafts: Drafts?
   /// Opens cache entries ahead of their readers: disk calls, which no reader should wait for.
   let aheadPool = BlockingPool(threadCount: 2)
+  /// What is known of versions' user metadata.
+  let facts = Lock(FactsMemory())
   // Lock order: `tables` and the others here are never held together, nor while anything is called.
   let tables: Lock<Tables>
 
@@ -208,14 +210,15 @@ extension MountedBucket {
     let numbers = InodeNumber.Prefix(entry.page.prefix)
     let number = InodeNumber.of(entry.component, kind: entry.kind, in: numbers)
     guard entry.kind == .file else { return directoryAttributes(inodeNumber: number) }
+    let posix = facts.withLock { $0.facts(of: entry)?.posix }
     return FileAttributes(
       inodeNumber: number,
       kind: .file,
       size: entry.size,
-      permissions: options.fileMode & ~options.umask,
-      userID: options.userID,
-      groupID: options.groupID,
-      modified: entry.modified,
+      permissions: posix?.permissions ?? options.fileMode & ~options.umask,
+      userID: posix?.userID ?? options.userID,
+      groupID: posix?.groupID ?? options.groupID,
+      modified: posix?.modified ?? entry.modified,
       linkCount: 1
     )
   }

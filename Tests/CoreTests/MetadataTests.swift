@@ -29,6 +29,28 @@ import Testing
     )
   }
 
+  @Test func aTimeThatIsNoLongerSoIsNotStored() {
+    func stamped(
+      _ metadata: [String: String],
+      _ seconds: Int64?,
+      _ style: MetadataStyle
+    ) -> [String:
+      String]
+    {
+      let time = seconds.map { Timestamp(nanoseconds: $0 * 1_000_000_000) }
+      return PosixMetadata.stamped(metadata, modified: time, style: style)
+    }
+    let both = ["mtime": "5", "file-mtime": "5000000000ns", "a": "b"]
+    for style in MetadataStyle.allCases {
+      #expect(stamped(both, nil, style) == ["a": "b"])
+      #expect(stamped(["a": "b"], nil, style) == ["a": "b"])
+      #expect(stamped(both, 5, style) == both, "it says so already")
+    }
+    #expect(stamped(both, 6, .s3fs) == ["mtime": "6", "a": "b"])
+    #expect(stamped(both, 6, .datasync) == ["file-mtime": "6000000000ns", "a": "b"])
+    #expect(stamped(both, 6, .none) == ["a": "b"])
+  }
+
   @Test(arguments: MetadataStyle.allCases.filter { $0 != .none })
   func whatIsWrittenIsReadAgain(style: MetadataStyle) {
     let kinds: [FileKind] = [.file, .directory, .symbolicLink]

@@ -345,6 +345,91 @@ def test_what_a_bucket_cannot_hold_is_refused(mounted):
         assert failure.value.errno == code
 
 
+def metadata(bucket, key):
+    return bucket.s3.head_object(Bucket=bucket.name, Key=key)["Metadata"]
+
+
+def spent(mount, before):
+    after = mount.status()["counters"]["requests"]
+    return {name: count - before.get(name, 0) for name, count in after.items() if count != before.get(name, 0)}
+
+
+def test_N4_a_copy_keeps_mode_and_time_with_one_request(mounted, bucket, tmp_path):
+    source = tmp_path / "f"
+    source.write_bytes(b"hello")
+    source.chmod(0o751)
+    os.utime(source, ns=(0, 1_234_567_890_500_000_000))
+    mount = mounted()
+    os.listdir(mount.path)
+    before = mount.status()["counters"]["requests"]
+    assert run(["cp", "-p", source, mount / "f"]).returncode == 0
+    cost = spent(mount, before)
+    assert cost.pop("PutObject") == 1 and "CopyObject" not in cost, cost
+    stored = metadata(bucket, "f")
+    assert stored["mode"] == str(0o100751) and stored["mtime"] == "1234567890.5", stored
+    found = os.stat(mount / "f")
+    assert found.st_mode & 0o7777 == 0o751 and found.st_mtime_ns == 1_234_567_890_500_000_000
+    # An archive's members come with theirs.
+    assert run(["tar", "-C", tmp_path, "-cf", tmp_path / "a.tar", "f"]).returncode == 0
+    os.mkdir(mount / "d")
+    assert run(["tar", "-C", mount / "d", "-xpf", tmp_path / "a.tar"]).returncode == 0
+    assert metadata(bucket, "d/f")["mode"] == str(0o100751)
+    assert metadata(bucket, "d/f")["mtime"].startswith("1234567890")
+    # What nobody asked for isn't there.
+    with open(mount / "plain", "wb") as file:
+        file.write(b"x")
+    assert metadata(bucket, "plain") == {}
+
+
+def test_N4_what_is_set_of_a_stored_file_is_stored(mounted, bucket):
+    mount = mounted({"f": b"hello"})
+    time_before = os.stat(mount / "f").st_mtime
+    os.chmod(mount / "f", 0o600)
+    assert metadata(bucket, "f")["mode"] == str(0o100600)
+    assert os.stat(mount / "f").st_mtime == time_before
+    os.utime(mount / "f", ns=(0, 1_000_000_000))
+    assert metadata(bucket, "f")["mtime"] == "1" and bucket.get("f") == b"hello"
+    os.setxattr(mount / "f", "user.color", b"blue")
+    assert os.getxattr(mount / "f", "user.color") == b"blue" and "user.color" in os.listxattr(mount / "f")
+    assert metadata(bucket, "f") == {"mode": str(0o100600), "mtime": "1", "color": "blue"}
+    os.removexattr(mount / "f", "user.color")
+    assert "color" not in metadata(bucket, "f")
+    # Another mount that asks for the object shows it.
+    other = mounted()
+    found = os.stat(other / "f")
+    assert found.st_mode & 0o7777 == 0o600 and found.st_mtime == 1
+    # What is written has its own time.
+    with open(mount / "f", "ab") as file:
+        file.write(b"!")
+    assert metadata(bucket, "f") == {"mode": str(0o100600)}
+
+
+def test_N4_metadata_is_kept_as_the_mount_was_told(mounted, bucket):
+    mount = mounted({"f": b"hello"}, options=["--metadata-style", "datasync"])
+    os.chmod(mount / "f", 0o640)
+    assert metadata(bucket, "f")["file-permissions"] == "0100640"
+
+
+def test_W1_write_back_stores_after_the_close(mounted, bucket):
+    mount = mounted(options=["--write-back", "2"])
+    with open(mount / "f", "wb") as file:
+        file.write(b"hello")
+    assert "f" not in keys(bucket) and mount.read("f") == b"hello"
+    # What is set of it meanwhile goes with it.
+    os.chmod(mount / "f", 0o600)
+    wait_for(lambda: "f" in keys(bucket), "the file is stored")
+    assert bucket.get("f") == b"hello" and metadata(bucket, "f") == {"mode": str(0o100600)}
+    # fsync and unmount wait for the store.
+    with open(mount / "g", "wb") as file:
+        file.write(b"now")
+        file.flush()
+        os.fsync(file.fileno())
+        assert bucket.get("g") == b"now"
+    with open(mount / "h", "wb") as file:
+        file.write(b"late")
+    assert mount.stop().returncode == 0 and bucket.get("h") == b"late"
+
+
 def test_the_content_type_is_set(mounted, bucket):
     mount = mounted({"f": b"x"})
     os.setxattr(mount / "f", "user.dipper.content-type", b"text/csv")

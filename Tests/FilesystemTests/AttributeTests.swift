@@ -203,7 +203,6 @@ import Testing
     mount.place("f")
     let node = try await mount.node("f")
     mount.store.forgetCalls()
-    await expectFailure(.noAttribute) { _ = try await mount.value("user.other", of: node) }
     // Whoever is told so of one file, such as `ls -l`, doesn't ask for the next.
     for name in ["security.selinux", "system.posix_acl_access", "trusted.overlay.opaque"] {
       await expectFailure(.notSupported) { _ = try await mount.value(name, of: node) }

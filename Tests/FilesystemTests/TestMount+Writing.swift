@@ -12,14 +12,17 @@ extension TestMount {
   /// Makes what is written to, in a directory of the test's.
   static func draftMaker(
     _ store: any ObjectStore,
-    in directory: TestDirectory
+    in directory: TestDirectory,
+    _ options: FilesystemOptions
   ) throws -> (any DraftObserver, ObjectFile.Environment) -> Drafts {
     let log = Log(
       level: .error,
       target: .descriptor(try FileDescriptor.open("/dev/null", .readWrite))
     )
     let staging = try StagingArea(at: directory.file("staged"), log: log)
-    return { observer, files in
+    var settings = Drafts.Settings()
+    settings.metadataStyle = options.metadataStyle
+    return { [settings] observer, files in
       Drafts(
         Drafts.Environment(
           store: store,
@@ -32,7 +35,8 @@ extension TestMount {
             log: log
           ),
           files: files,
-          observer: observer
+          observer: observer,
+          settings: settings
         )
       )
     }

@@ -45,7 +45,7 @@ struct TestMount {
         level: .error,
         target: .descriptor(try FileDescriptor.open("/dev/null", .readWrite))
       ),
-      makeDrafts: try directory.map { try Self.draftMaker(front ?? store, in: $0) }
+      makeDrafts: try directory.map { try Self.draftMaker(front ?? store, in: $0, options) }
     )
   }
 

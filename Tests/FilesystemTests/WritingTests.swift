@@ -199,8 +199,10 @@ import Testing
     #expect(mount.directory?.names("staged") == [])
   }
 
-  @Test func n4WhatIsSetIsShownForAsLongAsTheKernelKnowsTheFile() async throws {
-    let mount = try mount()
+  @Test func n4WhatIsNotToBeStoredIsShownForAsLongAsTheKernelKnowsTheFile() async throws {
+    var options = FilesystemOptions()
+    options.metadataStyle = .none
+    let mount = try TestMount(options: options, writesIn: try TestDirectory())
     mount.place("f", "text")
     let node = try await mount.node("f")
     let callCount = mount.store.calls.count

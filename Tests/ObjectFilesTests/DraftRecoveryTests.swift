@@ -36,7 +36,7 @@ import Testing
     #expect(recovered.first?.modified == Timestamp(seconds: 12))
     #expect(await eventually { !next.observer.published.withLock { $0 }.isEmpty })
     #expect(next.store.bytes(at: key) == Array("kept".utf8))
-    #expect(next.store.metadata(at: key)?.userMetadata == ["mode": "33188"])
+    #expect(next.store.metadata(at: key)?.userMetadata == ["mode": "33188", "mtime": "12"])
     #expect(next.drafts.pending.isEmpty)
     for draft in recovered { #expect(next.drafts.end(draft)) }
     #expect(next.directory.names("staged") == [])
@@ -52,6 +52,22 @@ import Testing
     #expect(bench.drafts.unsaved.isEmpty)
     _ = try await draft.publish().get()
     #expect(bench.store.bytes(at: key) == Array("closed".utf8))
+  }
+
+  @Test func writeBackStoresWhatIsCopiedFromOthersAtOnce() async throws {
+    let bench = try DraftBench(settings: writeBack)
+    let source = bench.store.place(ObjectKey("source"), .text("bytes"))
+    let draft = try bench.drafts.create(key)
+    try draft.copy(from: source, ByteRange(0, 5), to: 0)
+    _ = try await draft.flush().get()
+    // The source may be removed any moment.
+    #expect(bench.store.bytes(at: key) == Array("bytes".utf8))
+    // What is unchanged of the object itself can wait.
+    let edit = try bench.drafts.edit(try #require(bench.store.metadata(at: key)))
+    try edit.write("B", at: 0)
+    _ = try await edit.flush().get()
+    #expect(bench.store.bytes(at: key) == Array("bytes".utf8))
+    #expect(edit.isDirty)
   }
 
   @Test func writeBackIsStoredAfterItsDelay() async throws {

@@ -19,6 +19,17 @@ package struct PosixMetadata: Hashable, Sendable {
 
   /// True if it says nothing.
   package var isEmpty: Bool { self == PosixMetadata() }
+
+  /// A write takes the rights away that a program would get by being set-user-id.
+  ///
+  /// - Returns: true if there were any.
+  package mutating func wasWritten() -> Bool {
+    // Source: inode(7), "set-group-ID bit": without the group's right to execute it means a lock.
+    guard let before = permissions else { return false }
+    let after = before & ~(before & 0o010 != 0 ? 0o6000 : 0o4000)
+    permissions = after
+    return after != before
+  }
 }
 
 /// In which spelling a mount writes `PosixMetadata`; every spelling is read.
@@ -113,6 +124,22 @@ extension PosixMetadata {
     guard style != .none else { return metadata }
     return metadata.filter { !Self.reservedNames.contains($0.key) }
       .merging(self.metadata(style)) { $1 }
+  }
+
+  /// User metadata that is about to be stored, with the time that a program has set; nil if none has since
+  /// the bytes were written, so that the store's own time is right and what was there before isn't.
+  package static func stamped(
+    _ metadata: [String: String],
+    modified: Timestamp?,
+    style: MetadataStyle
+  ) -> [String: String] {
+    var posix = PosixMetadata(metadata)
+    guard posix.modified != modified else { return metadata }
+    posix.modified = modified
+    guard style != .none else {
+      return metadata.filter { $0.key != s3fsNames.modified && $0.key != datasyncNames.modified }
+    }
+    return posix.replacing(in: metadata, style: style)
   }
 
   private func written(

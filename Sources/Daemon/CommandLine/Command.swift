@@ -85,8 +85,9 @@ package struct Command: Sendable {
       """,
     options: storeOptions + [
       .foreground, .readOnly, .cacheDirectory, .cacheSize, .memory, .metadataTTL, .deadline,
-      .offline, .uid, .gid, .umask, .fileMode, .directoryMode, .allowOther, .nonEmpty,
-      .noPassthrough, .mountOption, .partSize, .parallel, .maxRetries, .limitRate,
+      .offline, .uid, .gid, .umask, .fileMode, .directoryMode, .metadataStyle,
+      .writeBack, .allowOther, .nonEmpty, .noPassthrough, .mountOption, .partSize, .parallel,
+      .maxRetries, .limitRate,
     ] + logOptions,
     examples: [
       ("dipper mount s3://data /mnt/data", "mount a bucket"),

@@ -1,3 +1,5 @@
+internal import Core
+
 /// One option: its names, its value, and what the help says of it.
 ///
 /// This table is the only place that knows them. The parser of long options, the parser of `-o`
@@ -204,6 +206,19 @@ package struct Option: Sendable {
       in: .mount,
       "permissions of directories",
       default: "755"
+    ),
+    Option(
+      .metadataStyle,
+      .choice(MetadataStyle.allCases.map(\.rawValue)),
+      in: .mount,
+      "how owner, mode and time that are set are stored: s3fs, datasync or none",
+      default: "s3fs"
+    ),
+    Option(
+      .writeBack,
+      .seconds(from: 1, example: "5"),
+      in: .mount,
+      "have close return when the file is safe on the local disk, and store it so much later"
     ),
     Option(.allowOther, in: .mount, "let other users in"),
     Option(.nonEmpty, in: .mount, "mount over a directory that has files in it"),

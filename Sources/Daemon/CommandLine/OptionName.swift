@@ -38,6 +38,8 @@ package enum OptionName: String, Hashable, Sendable, CaseIterable {
   case umask
   case fileMode = "file-mode"
   case directoryMode = "dir-mode"
+  case metadataStyle = "metadata-style"
+  case writeBack = "write-back"
   case allowOther = "allow-other"
   case nonEmpty = "nonempty"
   case noPassthrough = "no-passthrough"

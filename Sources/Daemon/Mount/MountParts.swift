@@ -162,6 +162,7 @@ struct MountParts: Sendable {
     options.offersWholeFiles = settings.usesPassthrough && ProcessEnvironment.userID == 0
     options.isOffline = settings.isOffline
     options.contentTypes = contentTypes()
+    options.metadataStyle = settings.metadataStyle
     // The other half is left to transfers.
     options.listingMemoryMax = settings.memory / 2
     options.prefetch = PrefetchPolicy.Limits(
@@ -197,6 +198,8 @@ struct MountParts: Sendable {
     var stated = Drafts.Settings()
     stated.parallel = settings.parallel
     stated.retryCountMax = settings.retryCountMax
+    stated.writeBackDelay = settings.writeBackDelay
+    stated.metadataStyle = settings.metadataStyle
     return { observer, files in
       Drafts(
         Drafts.Environment(

@@ -1,4 +1,4 @@
-internal import Core
+package import Core
 package import Dipper
 internal import Support
 
@@ -40,6 +40,10 @@ package struct MountSettings: Sendable {
   package var fileMode: UInt16 = 0o644
   /// The permissions of directories.
   package var directoryMode: UInt16 = 0o755
+  /// How owner, mode and time that a program sets are stored.
+  package var metadataStyle = MetadataStyle.s3fs
+  /// How long a closed file may lie on the local disk alone; nil: `close` waits for the store.
+  package var writeBackDelay: Duration?
   /// True if other users may enter.
   package var allowsOther = false
   /// True if the mountpoint may have files in it.
@@ -84,6 +88,9 @@ package struct MountSettings: Sendable {
     umask = UInt16(invocation.number(.umask) ?? 0)
     fileMode = invocation.number(.fileMode).map { UInt16($0) } ?? fileMode
     directoryMode = invocation.number(.directoryMode).map { UInt16($0) } ?? directoryMode
+    metadataStyle =
+      invocation.text(.metadataStyle).flatMap(MetadataStyle.init(rawValue:)) ?? metadataStyle
+    writeBackDelay = invocation.duration(.writeBack)
     allowsOther = invocation.has(.allowOther)
     allowsNonEmpty = invocation.has(.nonEmpty)
     mountFlags = invocation.mountFlags

@@ -68,9 +68,13 @@ extension Draft {
   }
 
   /// What closing a descriptor means: `publish`, or, with `Drafts.Settings.writeBackDelay`, `journaled`.
+  ///
+  /// What is copied from other objects is published at once: they may be gone when the delay has passed.
   package func flush() async -> Result<Void, FileError> {
     guard isDirty else { return .success(()) }
-    if environment.settings.writeBackDelay != nil { return await journaled() }
+    if environment.settings.writeBackDelay != nil, !state.withLock({ $0.isOfOthers }) {
+      return await journaled()
+    }
     return await publish().map { _ in }
   }
 

@@ -85,7 +85,7 @@ package final class Draft: Sendable {
 
   /// Sets the modification time, until something is written again.
   ///
-  /// It is published as `Drafts.Environment.stamp` writes it into the facts.
+  /// It is published in `Drafts.Settings.metadataStyle`.
   package func setModified(_ time: Timestamp) {
     try? record(.timed(time))
   }

@@ -96,6 +96,14 @@ struct DraftState: Sendable {
 
   var isDirty: Bool { revision != publishedRevision && !isDiscarded }
 
+  /// Some of its bytes are another object's, or another version's.
+  var isOfOthers: Bool {
+    extents.pieces.contains { piece in
+      guard case .stored(let version, _) = piece.place else { return false }
+      return base.map { !$0.version.isSameContent(as: version) } ?? true
+    }
+  }
+
   /// The fewest changes that lead to this state, in place of all that the journal lacks or has; nil if it
   /// must not be begun anew just now.
   mutating func summary() -> [DraftChange]? {

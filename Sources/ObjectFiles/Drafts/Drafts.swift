@@ -25,6 +25,8 @@ package final class Drafts: Sendable {
     package var retryCountMax: Int? = 5
     /// How long `flush` may leave a closed file on the local disk alone; nil: `flush` publishes.
     package var writeBackDelay: Duration?
+    /// How a modification time that was set is stored.
+    package var metadataStyle = MetadataStyle.s3fs
 
     /// Creates the default settings.
     package init() {}
@@ -46,9 +48,6 @@ package final class Drafts: Sendable {
     package var files: ObjectFile.Environment
     /// Is told of failures.
     package var observer: any DraftObserver
-    /// Writes the modification time into facts that are about to be published; the time is nil if no program
-    /// has set one since the last write, and what an earlier one left must then go.
-    package var stamp: @Sendable (_ facts: inout ObjectFacts, _ time: Timestamp?) -> Void
     /// How drafts are published.
     package var settings: Settings
     /// What is published without anybody waiting.
@@ -62,7 +61,6 @@ package final class Drafts: Sendable {
       transfers: TransferEnvironment,
       files: ObjectFile.Environment,
       observer: any DraftObserver,
-      stamp: @escaping @Sendable (inout ObjectFacts, Timestamp?) -> Void = { _, _ in },
       settings: Settings = Settings()
     ) {
       self.store = store
@@ -71,7 +69,6 @@ package final class Drafts: Sendable {
       self.transfers = transfers
       self.files = files
       self.observer = observer
-      self.stamp = stamp
       self.settings = settings
     }
   }

@@ -33,6 +33,17 @@ final class FrozenDraft: Sendable {
   ///   replaced.
   func publish() async throws(TransferError) -> (object: ObjectMetadata, lacksFacts: Bool) {
     var facts = snapshot.facts
+    // Who writes takes the right away to be another user by the file, unless it is given anew.
+    if !snapshot.hasNewFacts, let base = snapshot.base, !snapshot.extents.isWhole(of: base.version)
+    {
+      var posix = PosixMetadata(facts.userMetadata)
+      if posix.wasWritten() {
+        facts.userMetadata = posix.replacing(
+          in: facts.userMetadata,
+          style: environment.settings.metadataStyle
+        )
+      }
+    }
     environment.stamp(&facts, snapshot.timeSet)
     let target = PutRequest(key: snapshot.key, condition: snapshot.condition, facts: facts)
     var early = await draft.endEarly()
@@ -209,6 +220,16 @@ extension PutRequest {
 }
 
 extension Drafts.Environment {
+  /// Writes the modification time into facts that are about to be published; the time is nil if no program
+  /// has set one since the last write, and what an earlier one left must then go.
+  func stamp(_ facts: inout ObjectFacts, _ time: Timestamp?) {
+    facts.userMetadata = PosixMetadata.stamped(
+      facts.userMetadata,
+      modified: time,
+      style: settings.metadataStyle
+    )
+  }
+
   /// The rules of this store, and the settings of this mount.
   var limits: PublishPlan.Limits {
     let capabilities = store.capabilities

@@ -1,3 +1,4 @@
+import Core
 import Dipper
 import Testing
 
@@ -52,6 +53,14 @@ struct MountSettingsTests {
       MountSettings.cacheDirectory(nil, ["XDG_CACHE_HOME": "x", "HOME": "/h"]) == "/h/.cache/dipper"
     )
     #expect(MountSettings.cacheDirectory(nil, [:]).hasPrefix("/"))
+  }
+
+  @Test
+  func whatIsStoredAndWhenIsRead() throws {
+    #expect(try settings().metadataStyle == .s3fs && settings().writeBackDelay == nil)
+    let settings = try settings("--metadata-style", "datasync", "--write-back", "2.5")
+    #expect(settings.metadataStyle == .datasync)
+    #expect(settings.writeBackDelay == .milliseconds(2500))
   }
 
   @Test

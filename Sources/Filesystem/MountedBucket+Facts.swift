@@ -1,0 +1,109 @@
+internal import Core
+internal import ObjectFiles
+internal import Support
+
+// What an object has beside its bytes: user metadata, and what `stat` shows of it.
+extension MountedBucket {
+  /// The store has told what belongs to an object, having been asked at `askedAt`.
+  func learnFacts(_ object: ObjectMetadata, askedAt: Instant) {
+    guard let metadata = object.userMetadata else { return }
+    let (prefix, component) = object.key.place
+    let (node, draft, isOlder) = tables.withLock { tables in
+      let node = tables.inodes.nodeID(component, .file, in: prefix)
+      let entry = node.flatMap { tables.inodes.node($0)?.entry }
+      // What this mount has stored since is newer than the answer.
+      let isOlder = entry.map { $0.etag == object.version.etag && $0.page.requestedAt > askedAt }
+      return (node, node.flatMap { tables.drafts[$0] }, isOlder ?? false)
+    }
+    guard !isOlder, !(draft?.isDirty ?? false) else { return }
+    facts.withLock { $0.note(metadata, of: object.version) }
+    guard let node, options.metadataStyle != .none else { return }
+    // It is what another client may have made of it.
+    tables.withLock { tables in
+      guard var shown = tables.shown[node],
+        tables.inodes.node(node)?.entry?.etag == object.version.etag
+      else { return }
+      (shown.permissions, shown.userID, shown.groupID) = (nil, nil, nil)
+      if PosixMetadata(metadata).modified != nil { shown.modified = nil }
+      tables.shown[node] = shown
+    }
+  }
+
+  /// Changes what an object has beside its bytes: with the next close of a file that is open to be written,
+  /// else at once, by one request that replaces it.
+  ///
+  /// - Parameters:
+  ///   - time: the modification time to be set; nil keeps what there is.
+  ///   - change: is called twice, and must not call anything.
+  func changeFacts(
+    of node: NodeID,
+    _ entry: Entry,
+    time: Timestamp? = nil,
+    _ change: @Sendable (inout ObjectFacts) throws(FileError) -> Void
+  ) async -> Result<Void, FileError> {
+    do throws(FileError) {
+      let draft = try self.draft(of: node, entry).get()
+      let facts = try await draft.loadFacts().get()
+      var wanted = facts
+      try change(&wanted)
+      guard wanted != facts || time != nil else {
+        endDraft(of: node)
+        return .success(())
+      }
+      let kept = draft.isDirty ? nil : keptTime(of: node, entry, facts)
+      tables.withLock { Self.dirtied(node, writesBytes: false, &$0) }
+      // It was just found to be possible.
+      draft.updateFacts { facts in try? change(&facts) }
+      if let time = time ?? kept { draft.setModified(time) }
+      guard !tables.withLock({ $0.open.hasWriter(node) }) else { return .success(()) }
+      let outcome = await publish(draft)
+      endDraft(of: node)
+      return outcome
+    } catch {
+      endDraft(of: node)
+      return .failure(error)
+    }
+  }
+
+  /// The time that is to be stored with a change of facts: where a copy makes them new, the store's time of
+  /// the object is no longer that of its bytes.
+  private func keptTime(of node: NodeID, _ entry: Entry, _ facts: ObjectFacts) -> Timestamp? {
+    let stored = PosixMetadata(facts.userMetadata).modified
+    guard options.metadataStyle != .none else { return stored }
+    let shown = tables.withLock { $0.shown[node]?.modified }
+    return shown ?? stored ?? entry.modified
+  }
+}
+
+extension PosixMetadata {
+  /// What is stored of a new file, because the mount's options would show it otherwise.
+  init(of made: NewNode, differingFrom options: FilesystemOptions) {
+    self.init()
+    let permissions = options.fileMode & ~options.umask
+    if made.permissions != permissions { self.permissions = made.permissions }
+    if made.userID != options.userID { userID = made.userID }
+    if made.groupID != options.groupID { groupID = made.groupID }
+  }
+
+  /// Takes over what a program sets; the time goes its own way, see `Drafts.Settings.metadataStyle`.
+  mutating func apply(_ changes: AttributeChanges) {
+    permissions = changes.permissions ?? permissions
+    userID = changes.userID ?? userID
+    groupID = changes.groupID ?? groupID
+  }
+}
+
+extension AttributeChanges {
+  /// They say something of owner, mode or time.
+  var hasFacts: Bool {
+    permissions != nil || userID != nil || groupID != nil || (modified != nil && !isCut)
+  }
+
+  /// truncate(2): the time that comes with the size is that of the writing.
+  private var isCut: Bool { size != nil && modified == .now }
+
+  /// The time that is to be stored; nil if the store's own says it.
+  func storedTime(_ shown: ShownFacts) -> Timestamp? {
+    modified == nil || isCut ? nil : shown.modified
+  }
+}
