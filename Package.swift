@@ -85,7 +85,7 @@ let package = Package(
     row("LocalStore", ["Core", "Support", "Crypto"]),
     row("Transfer", ["Core", "Support", "Crypto"]),
     row("Caching", ["Core", "Support", "Crypto", "Transfer"]),
-    row("ObjectFiles", ["Core", "Support", "Caching"]),
+    row("ObjectFiles", ["Core", "Support", "Transfer", "Caching"]),
     row("Filesystem", ["Core", "Support", "ObjectFiles"]),
     row("FuseBridge", ["Core", "Support", "CFuse"]),
 
@@ -128,6 +128,10 @@ let package = Package(
     ),
     tests("TransferTests", ["Core", "Support", "Crypto", "Transfer", "Simulation"]),
     tests("CachingTests", ["Core", "Support", "Crypto", "Transfer", "Caching", "Simulation"]),
+    tests(
+      "ObjectFilesTests",
+      ["Core", "Support", "Crypto", "Transfer", "Caching", "ObjectFiles", "Simulation"]
+    ),
     tests(
       "FilesystemTests",
       ["Core", "Support", "Transfer", "Caching", "ObjectFiles", "Filesystem", "Simulation"]

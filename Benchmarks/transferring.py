@@ -12,6 +12,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import dataclass
 from urllib.parse import parse_qs
@@ -55,21 +56,39 @@ class Run:
     peak: int
 
 
+def watch_memory(pid, peaks):
+    """Notes the peak of a process until it ends; what wait tells has the memory of whoever started it."""
+    while True:
+        try:
+            with open("/proc/%d/status" % pid) as file:
+                found = [line for line in file if line.startswith("VmHWM")]
+        except OSError:
+            return
+        if not found:  # a zombie
+            return
+        peaks.append(int(found[0].split()[1]) * 1024)
+        time.sleep(0.005)
+
+
 def measured(command, environment=None, inner=False):
     """Runs a command; with `inner` it says itself how long its work took."""
     begin = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                env={**os.environ, **(environment or {})})
+    peaks = [0]
+    watch = threading.Thread(target=watch_memory, args=(process.pid, peaks))
+    watch.start()
     output = process.stdout.read()
     error = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
+    watch.join()
     process.returncode = os.waitstatus_to_exitcode(status)
     process.stdout.close()
     process.stderr.close()
     seconds = time.monotonic() - begin
     if process.returncode != 0:
         raise SystemExit("%s ended with %d: %s" % (command[0], process.returncode, error.decode()[-500:]))
-    return Run(json.loads(output) if inner else seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+    return Run(json.loads(output) if inner else seconds, usage.ru_utime + usage.ru_stime, peaks[-1])
 
 
 class Stage:

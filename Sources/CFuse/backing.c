@@ -27,9 +27,7 @@ struct open_answer {
 
 _Static_assert(sizeof(struct open_answer) == sizeof(struct fuse_open_out), "the protocol's size");
 
-const int cfuse_open_direct = O_DIRECT;
-
-enum { open_direct_io = 1 << 0, open_passthrough = 1 << 7 };
+enum { open_direct_io = 1 << 0, open_no_flush = 1 << 5, open_passthrough = 1 << 7 };
 
 int cfuse_backing_open(struct cfuse_channel *channel, int file) {
   struct backing_map map = {.file = file};
@@ -54,10 +52,10 @@ int cfuse_backing_probe(struct cfuse_channel *channel, const char *directory) {
 }
 
 int cfuse_reply_backed(fuse_req_t request, uint64_t handle, int backing, int asks_for_reads) {
-  // Nothing else may be set; above all not that pages are kept, as none are.
+  // Above all not that pages are kept, as none are. Nothing is written, so a close is nothing to us.
   struct open_answer answer = {
       .handle = handle,
-      .flags = open_passthrough | (asks_for_reads ? open_direct_io : 0),
+      .flags = open_passthrough | open_no_flush | (asks_for_reads ? open_direct_io : 0),
       .backing = backing,
   };
   return fuse_reply_buf(request, (const char *)&answer, sizeof answer);

@@ -12,6 +12,10 @@ int clinux_start_writeback(int descriptor, off_t offset, off_t count) {
   return sync_file_range(descriptor, offset, count, SYNC_FILE_RANGE_WRITE);
 }
 
+int clinux_punch_hole(int descriptor, off_t offset, off_t count) {
+  return fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, count);
+}
+
 #include <pthread.h>
 
 void clinux_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }

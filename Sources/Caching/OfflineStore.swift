@@ -91,7 +91,7 @@ package final class OfflineStore: ObjectStore {
       .offline,
       .getObject,
       key: request.key,
-      message: "the mount is offline, and its cache lacks some of bytes \(request.range)"
+      message: "the mount is offline, and its cache lacks some of \(request.range.inWords)"
     )
   }
 }

@@ -19,10 +19,10 @@ public struct BucketOptions: Hashable, Sendable {
   public var profile: String?
   /// True to send unsigned requests.
   public var isAnonymous = false
-  /// The keys to sign with; nil leaves them to the environment, the files and the services that other
-  /// tools ask.
+  /// The keys to sign with; nil leaves them to what other tools ask.
   ///
-  /// With them `profile` and `isAnonymous` say nothing about keys.
+  /// That is the environment, configuration files and services. With keys given here, `profile` and
+  /// `isAnonymous` say nothing about who asks.
   public var credentials: BucketCredentials?
   /// How many requests there may be at once.
   public var requestCountMax = 64

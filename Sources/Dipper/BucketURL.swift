@@ -154,7 +154,8 @@ public struct BucketURL: Hashable, Sendable {
     let parent = last == path.startIndex ? "/" : try text(path[..<last], of: url)
     guard isDirectory(parent) else {
       throw InvalidBucketURL(
-        "\(quoted(url)): there is no directory \(parent.utf8.printable)",
+        "\(quoted(url)): there is no directory \(parent.utf8.printable) to be the bucket; if it is "
+          + "one above, write // where the bucket ends and the key begins",
         isAboutTheDisk: true
       )
     }

@@ -35,7 +35,7 @@ extension DipperError {
     case .differs(let field, let was, let now):
       self.init(
         .invalid,
-        "the checkpoint of \(name) has another \(field.replacing("-", with: " ")) "
+        "the checkpoint of \(name) has another \(Self.spelled(field)) "
           + "(\(was.utf8.printable), now \(now.utf8.printable)); give the same arguments, or "
           + "--force-restart to start over, or --abort to give it up"
       )
@@ -60,6 +60,14 @@ extension DipperError {
         "the result of \(name) is not what the store has (CRC-64 \(actual) instead of \(expected)); "
           + "its state was discarded"
       )
+    }
+  }
+
+  /// A field of a checkpoint as a person knows it: those that are options by their name.
+  private static func spelled(_ field: String) -> String {
+    switch field {
+    case "part-size", "if-match", "version-id", "metadata": "--\(field)"
+    default: field.replacing("-", with: " ")
     }
   }
 

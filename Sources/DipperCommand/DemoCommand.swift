@@ -102,7 +102,7 @@ struct DemoCommand {
     let dipper = String(decoding: program.arguments.first ?? [], as: UTF8.self)
     Console.write(
       """
-      A sample bucket (\(bucket.url)) is mounted at \(mountpoint), read-only. Try:
+      A sample bucket (\(bucket.url)) is mounted at \(mountpoint). Try:
 
         ls -lR \(mountpoint)
         cat \(mountpoint)/README.txt
@@ -110,9 +110,13 @@ struct DemoCommand {
         sha256sum \(mountpoint)/big/numbers.bin
         tail -c 100 \(mountpoint)/big/lines.txt
         getfattr -d \(mountpoint)/README.txt
+        echo hello > \(mountpoint)/new.txt
         \(dipper) status
         \(dipper) get \(bucket.url)/big/numbers.bin /tmp/
         \(dipper) unmount \(mountpoint)
+
+      Unmounting leaves the sample and its cache in \(DemoBucket.place(ProcessEnvironment.variables)),
+      to be used again; 'rm -r' removes them.
 
       """
     )

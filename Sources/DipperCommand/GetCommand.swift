@@ -80,7 +80,11 @@ struct GetCommand {
       if !path.hasSuffix("/") { path += "/" }
     }
     guard let name, isName, !isDirectoryKey else {
-      throw Failure("the key's last component can't be a file's name; give FILE", code: .usage)
+      throw Failure(
+        "\(invocation.operands[0].bytes.printable) doesn't end in what can be a file's name; name the "
+          + "FILE to write",
+        code: .usage
+      )
     }
     return ProcessEnvironment.absolute(path + name)
   }

@@ -10,6 +10,8 @@ final class Directory: Sendable {
     var complete: DirectoryListing?
     /// What is known elsewhere may be as out of date as what was known here.
     var isExpired = false
+    /// Names that were asked for one by one since the last listing began.
+    var askedNameCount = 0
     /// When somebody last wanted to know something.
     var lastUsedAt = Instant(nanoseconds: .min)
   }
@@ -98,8 +100,47 @@ final class Directory: Sendable {
         digest: digest
       )
       state.newest = listing
+      state.askedNameCount = 0
       defer { state.isExpired = false }
       return listing.hold().map { ($0, true, state.isExpired) }
+    }
+  }
+
+  /// It was just made, and is known to be empty.
+  func begin(emptyAt now: Instant, memory: ListingMemory, digest: NameDigest) {
+    let listing = DirectoryListing(emptyAt: now, prefix: prefix, memory: memory, digest: digest)
+    state.withLock { state in
+      state.newest = listing
+      state.complete = listing
+      state.isExpired = false
+    }
+  }
+
+  /// A name in it is about to be asked for.
+  ///
+  /// - Returns: true if it was listed before, and names have been asked for one by one since that for as
+  ///   much as listing it again costs.
+  func isWorthListing() -> Bool {
+    state.withLock { state in
+      guard let complete = state.complete else { return false }
+      state.askedNameCount += 1
+      return state.askedNameCount * Self.requestsPerName > Self.singleRequestCountMin + complete
+        .count / Self.rowsPerRequest
+    }
+  }
+
+  /// A few names alone are no reason to list all.
+  private static let singleRequestCountMin = 8
+  /// HEAD of the object, and a listing of one key below it.
+  private static let requestsPerName = 2
+  private static let rowsPerRequest = 1000
+
+  /// Forgets what was listed, for it is about to lose the changes that make it true.
+  func forgetListings() {
+    // They go outside of the lock: what they give back is counted by others.
+    _ = state.withLock { state in
+      defer { (state.newest, state.complete) = (nil, nil) }
+      return (state.newest, state.complete)
     }
   }
 

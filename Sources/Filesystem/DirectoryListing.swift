@@ -92,6 +92,17 @@ final class DirectoryListing: Sendable {
     )
   }
 
+  /// Creates the complete listing of a directory that is known to be empty.
+  convenience init(
+    emptyAt now: Instant,
+    prefix: ObjectKey,
+    memory: ListingMemory,
+    digest: NameDigest
+  ) {
+    self.init(prefix: prefix, startedAt: now, fallback: nil, memory: memory, digest: digest)
+    state.withLock { $0.status = .complete(at: now) }
+  }
+
   deinit { memory.giveBack(state.withLock { $0.countedByteCount }) }
 
   /// When it began: what changed later may not be in it.
@@ -135,6 +146,11 @@ final class DirectoryListing: Sendable {
   /// The child that a name means, if it has arrived.
   func entry(for meaning: NameCodec.Meaning) -> Entry? {
     state.withLock { $0.contents.entry(for: meaning) }
+  }
+
+  /// The child with this component and kind, if it has arrived.
+  func entry(_ component: ArraySlice<UInt8>, _ kind: FileKind) -> Entry? {
+    state.withLock { $0.contents.entry(component, kind) }
   }
 
   /// The component that a name shows the beginning of, if it has arrived.

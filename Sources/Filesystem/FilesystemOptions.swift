@@ -27,6 +27,8 @@ package struct FilesystemOptions: Sendable {
   package var staleMax: Duration = .seconds(24 * 3600)
   /// What is known is used without asking the store, however old it is.
   package var isOffline = false
+  /// Which content type the name of a new file stands for.
+  package var contentTypes = ContentTypes()
   /// What bounds the guesses of reads.
   package var prefetch = PrefetchPolicy.Limits()
   /// Files that are wholly in the cache are offered to the kernel to read by itself.

@@ -17,6 +17,8 @@ struct InodeTable: Sendable {
     var entry: Entry?
     /// True if it is known to be so no longer.
     var isSuperseded: Bool
+    /// True if its name was taken from it through this mount; who has it open goes on.
+    var isRemoved: Bool
     /// The directory it is in; nil for the root, or if the kernel has forgotten that.
     var parent: NodeID?
   }
@@ -33,8 +35,15 @@ struct InodeTable: Sendable {
     var previous: UInt32
     var next: UInt32
     var isSuperseded: Bool
+    var isRemoved = false
+    /// What the store says of its key is not about it: it has bytes that are not stored yet.
+    var isPinned = false
+    /// It was opened to be written.
+    var wasWritten = false
 
     var entry: Entry? { page.map { Entry(page: $0, row: row) } }
+    /// Its name leads to it.
+    var isFound: Bool { !isSuperseded && !isRemoved }
   }
 
   private static let slotBits: UInt64 = 28
@@ -78,6 +87,7 @@ struct InodeTable: Sendable {
     return Node(
       entry: fields.entry,
       isSuperseded: fields.isSuperseded,
+      isRemoved: fields.isRemoved,
       parent: fields.parent == Self.none ? nil : NodeID(self[fields.parent].id)
     )
   }
@@ -159,8 +169,8 @@ struct InodeTable: Sendable {
   /// - Returns: true if a node is superseded.
   @discardableResult
   mutating func vanished(_ id: NodeID, asOf moment: Instant) -> Bool {
-    guard let slot = slot(of: id), let entry = self[slot].entry, !self[slot].isSuperseded,
-      entry.page.requestedAt <= moment
+    guard let slot = slot(of: id), let entry = self[slot].entry, self[slot].isFound,
+      !self[slot].isPinned, entry.page.requestedAt <= moment
     else { return false }
     if entry.kind == .file { return supersede(slot) }
     // A directory is not a version: should keys come back below it, it is the same one.
@@ -204,6 +214,66 @@ struct InodeTable: Sendable {
 }
 
 extension InodeTable {
+  /// A child was made through this mount, and the kernel is given the node for it.
+  ///
+  /// A node that the child had before is superseded.
+  mutating func made(_ entry: Entry, in parent: NodeID) -> NodeID {
+    if let slot = slot(for: entry) { _ = supersede(slot) }
+    return lookedUp(entry, in: parent)
+  }
+
+  /// The name of a node was removed through this mount.
+  mutating func removed(_ id: NodeID) {
+    guard let slot = slot(of: id), slot != Self.rootSlot, self[slot].isFound else { return }
+    hide(slot)
+    self[slot].isRemoved = true
+  }
+
+  /// A node has new facts, by a change through this mount: the same child, or another that it is
+  /// from now on, in the directory `parent`.
+  mutating func changed(_ id: NodeID, to entry: Entry, in parent: NodeID? = nil) {
+    guard let slot = slot(of: id), let known = self[slot].entry else { return }
+    guard self[slot].isFound else {
+      // Nobody finds it, but its facts are asked for all the same.
+      let detached = entry.detached
+      self[slot].page = detached.page
+      self[slot].row = detached.row
+      return
+    }
+    let isSameChild = known.isSameChild(as: entry)
+    if !isSameChild { index.remove(tag: tag(of: known), value: slot) }
+    self[slot].page = entry.page
+    self[slot].row = entry.row
+    guard !isSameChild else { return }
+    // Its listings are of other keys.
+    self[slot].directory = nil
+    index.insert(tag: tag(of: entry), value: slot)
+    unlink(slot)
+    if let parent, let parentSlot = self.slot(of: parent) { link(slot, to: parentSlot) }
+  }
+
+  /// Says whether a node has bytes that are not stored yet: what the store says of its key is not about
+  /// it then.
+  ///
+  /// - Returns: true if that is news.
+  @discardableResult
+  mutating func pin(_ id: NodeID, _ isPinned: Bool) -> Bool {
+    guard let slot = slot(of: id), self[slot].isPinned != isPinned else { return false }
+    self[slot].isPinned = isPinned
+    if isPinned { self[slot].wasWritten = true }
+    return true
+  }
+
+  /// True if a node was opened to be written, now or before.
+  func wasWritten(_ id: NodeID) -> Bool { slot(of: id).map { self[$0].wasWritten } ?? false }
+
+  /// A node was opened to be written.
+  mutating func noteWriter(of id: NodeID) {
+    if let slot = slot(of: id) { self[slot].wasWritten = true }
+  }
+}
+
+extension InodeTable {
   private subscript(_ slot: UInt32) -> Slot {
     get { chunks[Int(slot) / Self.chunkSize][Int(slot) % Self.chunkSize] }
     _modify { yield &chunks[Int(slot) / Self.chunkSize][Int(slot) % Self.chunkSize] }
@@ -228,6 +298,7 @@ extension InodeTable {
   /// - Returns: the node's slot; nil if there is none (any more).
   private mutating func currentSlot(for entry: Entry) -> UInt32? {
     guard let slot = slot(for: entry), let known = self[slot].entry else { return nil }
+    if self[slot].isPinned { return slot }
     if known.isSameContent(as: entry) {
       if known.page.requestedAt <= entry.page.requestedAt {
         self[slot].page = entry.page
@@ -242,15 +313,21 @@ extension InodeTable {
   }
 
   private mutating func supersede(_ slot: UInt32) -> Bool {
-    guard !self[slot].isSuperseded, let entry = self[slot].entry else { return false }
+    guard self[slot].isFound else { return false }
+    hide(slot)
+    self[slot].isSuperseded = true
+    return true
+  }
+
+  /// Lets a node be found by its name no more.
+  private mutating func hide(_ slot: UInt32) {
+    guard let entry = self[slot].entry, self[slot].isFound else { return }
     index.remove(tag: tag(of: entry), value: slot)
     // The page that it was listed in may go.
     let detached = entry.detached
     self[slot].page = detached.page
     self[slot].row = detached.row
-    self[slot].isSuperseded = true
     unlink(slot)
-    return true
   }
 
   private mutating func allocate() -> UInt32 {
@@ -274,7 +351,7 @@ extension InodeTable {
   }
 
   private mutating func free(_ slot: UInt32) {
-    if let entry = self[slot].entry, !self[slot].isSuperseded {
+    if let entry = self[slot].entry, self[slot].isFound {
       index.remove(tag: tag(of: entry), value: slot)
     }
     unlink(slot)
@@ -284,6 +361,9 @@ extension InodeTable {
     self[slot].page = nil
     self[slot].directory = nil
     self[slot].isSuperseded = false
+    self[slot].isRemoved = false
+    self[slot].isPinned = false
+    self[slot].wasWritten = false
     freeSlots.append(slot)
     count -= 1
   }

@@ -19,7 +19,7 @@ extension MountedBucket {
       reply.succeed(AttributesAnswer(attributes: attributes, timeout: options.metadataTTL))
     case .success(.believed(let entry, let until)):
       let timeout = timeout(until: until, at: now)
-      reply.succeed(AttributesAnswer(attributes: attributes(of: entry), timeout: timeout))
+      reply.succeed(AttributesAnswer(attributes: attributes(of: entry, node), timeout: timeout))
     case .success(.doubtful(let entry, let parent)):
       let operation = FailureReporter.Operation(
         name: "getattr",
@@ -33,7 +33,9 @@ extension MountedBucket {
         case .success(let (entry, until)):
           waited(budget)
           let timeout = timeout(until: until, at: time.now)
-          waiting.succeed(AttributesAnswer(attributes: attributes(of: entry), timeout: timeout))
+          waiting.succeed(
+            AttributesAnswer(attributes: attributes(of: entry, node), timeout: timeout)
+          )
         case .failure(let error):
           waiting.fail(error)
         }
@@ -54,17 +56,27 @@ extension MountedBucket {
 
   /// What may be said of a node at `now`; `ESTALE` if it is superseded.
   func state(of node: NodeID, at now: Instant) -> Result<NodeState, FileError> {
-    let (known, parent, invalidatedAt, isInOutage) = tables.withLock { tables in
+    let (known, parent, draft, shown, invalidatedAt, isInOutage) = tables.withLock { tables in
       let known = tables.inodes.node(node)
       let parent = known?.parent.flatMap { tables.inodes.enteredDirectory($0) }
-      return (known, parent, tables.invalidatedAt, tables.outageUntil > now)
+      let shown = tables.shown.isEmpty ? nil : tables.shown[node]
+      return (
+        known, parent, tables.drafts[node], shown, tables.invalidatedAt, tables.outageUntil > now
+      )
     }
     guard let known else { return .failure(Self.unknownNode) }
     guard let entry = known.entry else {
-      return .success(.directory(directoryAttributes(inodeNumber: InodeNumber.root)))
+      let root = directoryAttributes(inodeNumber: InodeNumber.root)
+      return .success(.directory(root.showing(shown)))
     }
     if known.isSuperseded { return .failure(superseded(entry)) }
-    if entry.kind == .directory { return .success(.directory(attributes(of: entry))) }
+    if entry.kind == .directory {
+      return .success(.directory(attributes(of: entry).showing(shown)))
+    }
+    // Nobody else can change what no name leads to, or what the store hasn't got yet.
+    if known.isRemoved || draft?.isDirty ?? false {
+      return .success(.believed(entry, until: now + timeToLive))
+    }
     let until = entry.page.requestedAt + timeToLive
     if until > now, entry.page.requestedAt > invalidatedAt {
       return .success(.believed(entry, until: until))

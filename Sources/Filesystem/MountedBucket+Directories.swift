@@ -6,13 +6,21 @@ internal import Support
 final class OpenDirectory: Sendable {
   let directory: Directory
   let hold: DirectoryListing.Hold
+  private let state: Lock<ListedChanges?>
 
   init(_ directory: Directory, _ hold: DirectoryListing.Hold) {
     self.directory = directory
     self.hold = hold
+    state = Lock(nil)
   }
 
   var listing: DirectoryListing { hold.listing }
+
+  /// What was changed in the directory when it was opened, or rewound for the last time; nil if nothing was.
+  var changes: ListedChanges? {
+    get { state.withLock { $0 } }
+    set { state.withLock { $0 = newValue } }
+  }
 }
 
 extension MountedBucket {
@@ -44,6 +52,9 @@ extension MountedBucket {
     guard case .directory(let open) = tables.withLock({ $0.handles[handle] }), offset >= 0 else {
       reply.fail(Self.unknownHandle)
       return
+    }
+    if offset == 0 {
+      open.changes = ListedChanges(tables.withLock { $0.changes[open.directory.prefix] })
     }
     let cursor = DirectoryCursor(bucket: self, open: open, offset: offset)
     let operation = FailureReporter.Operation(
@@ -133,11 +144,13 @@ struct DirectoryCursor: DirectorySource {
 
   private let bucket: MountedBucket
   private let open: OpenDirectory
+  private let changes: ListedChanges?
   private var offset: Int
 
   init(bucket: MountedBucket, open: OpenDirectory, offset: Int) {
     self.bucket = bucket
     self.open = open
+    changes = open.changes
     self.offset = offset
   }
 
@@ -184,7 +197,7 @@ struct DirectoryCursor: DirectorySource {
     }
     guard let row = nextRow(from: offset - Self.rowOffset) else { return nil }
     offset = row.position + Self.rowOffset + 1
-    guard withAttributes else { return nil }
+    guard withAttributes, bucket.isThere(row.entry) else { return nil }
     let timeToLive = bucket.timeToLive
     let until =
       open.listing.believedUntil(timeToLive) ?? row.entry.page.requestedAt + timeToLive
@@ -207,11 +220,10 @@ struct DirectoryCursor: DirectorySource {
   /// The first row from `position` on that is shown.
   private func nextRow(from position: Int) -> Row? {
     var position = position
-    while let (entry, child) = open.listing.row(at: position) {
+    while let (entry, child) = row(at: position) {
       // The object at the directory's own key can be looked up, but a program that copies or
       // removes what it finds knows no such file.
-      let isOwnObject = entry.kind == .file && entry.component.isEmpty
-      if !isOwnObject {
+      if let entry, !(entry.kind == .file && entry.component.isEmpty) {
         return Row(
           position: position,
           entry: entry,
@@ -222,5 +234,66 @@ struct DirectoryCursor: DirectorySource {
       position += 1
     }
     return nil
+  }
+
+  /// The row at a position, behind the listing's those that were made since; its entry is nil if it was
+  /// removed since, or is in the listing.
+  private func row(at position: Int) -> (entry: Entry?, child: NameCodec.Child)? {
+    guard let changes else { return listing.row(at: position).map { ($0, $1) } }
+    let isListed: Bool
+    let found: Entry
+    if let (entry, _) = listing.row(at: position) {
+      (isListed, found) = (true, entry)
+    } else {
+      // Only a complete listing has an end behind which others can have their places.
+      guard listing.completedAt != nil, let entry = changes.made(at: position - listing.count)
+      else { return nil }
+      (isListed, found) = (false, entry)
+    }
+    let (component, startedAt) = (Array(found.component), listing.startedAt)
+    let state = changes.names.state(of: component, found.kind, since: startedAt)
+    let below = changes.names.state(of: component, .directory, since: startedAt)
+    let hasDirectory =
+      below.map { $0.entry != nil } ?? (listing.entry(component[...], .directory) != nil)
+    let child = NameCodec.Child(
+      component: component,
+      isShadowedObject: found.kind == .file && (component.isEmpty || hasDirectory)
+    )
+    guard isListed else {
+      let isRepeated = listing.position(of: found) != nil
+      return (isRepeated ? nil : state?.entry, child)
+    }
+    return (state.map(\.entry) ?? found, child)
+  }
+}
+
+/// What was changed in a directory when somebody began to read it.
+struct ListedChanges: Sendable {
+  let names: NameChanges
+  private let made: [Entry]
+
+  /// The changes; nil if there are none.
+  init?(_ names: NameChanges?) {
+    guard let names, names.count > 0 else { return nil }
+    self.names = names
+    made = names.made
+  }
+
+  /// What was made, in an order that stays; nil behind the last.
+  func made(at index: Int) -> Entry? { made.indices.contains(index) ? made[index] : nil }
+}
+
+extension MountedBucket {
+  /// False if a child was removed since it was listed.
+  func isThere(_ entry: Entry) -> Bool {
+    tables.withLock { tables in
+      guard let changes = tables.changes[entry.page.prefix] else { return true }
+      let state = changes.state(
+        of: Array(entry.component),
+        entry.kind,
+        since: entry.page.requestedAt
+      )
+      return state.map { $0.entry != nil } ?? true
+    }
   }
 }

@@ -79,6 +79,81 @@ extension MountedBucket {
     reply.succeed(AttributeValueAnswer(names))
   }
 
+  package func setExtendedAttribute(
+    _ name: String,
+    of node: NodeID,
+    to value: [UInt8],
+    _ rule: AttributeRule,
+    reply: consuming Reply<EmptyAnswer>
+  ) {
+    guard name == Attribute.contentType.rawValue else {
+      reply.fail(writeRefusal ?? Self.unchangeableAttribute(name))
+      return
+    }
+    guard let type = String(validating: value, as: UTF8.self), !type.isEmpty,
+      type.utf8.allSatisfy({ 0x20...0x7E ~= $0 })
+    else {
+      reply.fail(FileError(.invalid, "a content type is printable ASCII, such as text/plain"))
+      return
+    }
+    guard rule != .creates else {
+      reply.fail(FileError(.exists, "there is a \(name) already"))
+      return
+    }
+    changeFacts(of: node, reply: reply) { $0.headers.contentType = type }
+  }
+
+  package func removeExtendedAttribute(
+    _ name: String,
+    of node: NodeID,
+    reply: consuming Reply<EmptyAnswer>
+  ) {
+    reply.fail(writeRefusal ?? Self.unchangeableAttribute(name))
+  }
+
+  /// Changes what an object has beside its bytes: with the next close of a file that is open to be
+  /// written, else at once.
+  private func changeFacts(
+    of node: NodeID,
+    reply: consuming Reply<EmptyAnswer>,
+    _ change: @escaping @Sendable (inout ObjectFacts) -> Void
+  ) {
+    if let writeRefusal {
+      reply.fail(writeRefusal)
+      return
+    }
+    let entry: Entry
+    switch state(of: node, at: time.now) {
+    case .failure(let error):
+      reply.fail(error)
+      return
+    case .success(.directory):
+      reply.fail(FileError(.notSupported, "a directory has no attributes to change"))
+      return
+    case .success(.believed(let known, _)), .success(.doubtful(let known, _)): entry = known
+    }
+    self.change("setxattr", of: entry.key, node: node, isPatient: true, reply: reply) {
+      [self] _ in
+      switch draft(of: node, entry) {
+      case .failure(let error): return .failure(error)
+      case .success(let draft):
+        if case .failure(let error) = await draft.loadFacts() { return .failure(error) }
+        tables.withLock { Self.dirtied(node, &$0) }
+        draft.updateFacts(change)
+        if tables.withLock({ $0.open.hasWriter(node) }) { return .success(EmptyAnswer()) }
+        let outcome = await publish(draft)
+        endDraft(of: node)
+        return outcome.map { EmptyAnswer() }
+      }
+    }
+  }
+
+  private static func unchangeableAttribute(_ name: String) -> FileError {
+    Attribute(rawValue: name) == nil
+      ? FileError(.notSupported, "the attribute \(name) can't be stored here")
+      : FileError(.notPermitted, "\(name) says what is so and can't be set")
+  }
+
   /// The value, if it is known without asking.
   private func knownValue(_ attribute: Attribute, _ node: NodeID, _ entry: Entry?) -> [UInt8]? {
     let file = entry?.kind == .file ? entry : nil

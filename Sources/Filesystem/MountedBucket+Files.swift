@@ -3,18 +3,23 @@ internal import ObjectFiles
 internal import Support
 
 extension MountedBucket {
-  package func open(_ node: NodeID, forWriting: Bool, reply: consuming Reply<OpenAnswer>) {
+  package func open(_ node: NodeID, mode: OpenMode, reply: consuming Reply<OpenAnswer>) {
+    if mode.changes, let refusal = writeRefusal {
+      reply.fail(refusal)
+      return
+    }
     let now = time.now
     switch state(of: node, at: now) {
     case .failure(let error):
       reply.fail(error)
     case .success(.directory):
       reply.fail(FileError(.isDirectory, "a directory has no bytes to open"))
-    case .success where forWriting:
-      reply.fail(FileError(.readOnly, "the mount can't be written to"))
     case .success(.believed(let entry, _)):
-      let answer = opened(entry, node)
-      if !reply.succeed(answer) { close(answer.handle) }
+      switch opened(entry, node, mode) {
+      case .success(let answer):
+        if !reply.succeed(answer) { close(answer.handle) }
+      case .failure(let error): reply.fail(error)
+      }
     case .success(.doubtful(let entry, let parent)):
       let path = path(of: entry.key)
       let operation = FailureReporter.Operation(name: "open", path: path, node: node)
@@ -24,8 +29,11 @@ extension MountedBucket {
         switch outcome {
         case .success(let (entry, _)):
           waited(budget)
-          let answer = opened(entry, node)
-          if !waiting.succeed(answer) { close(answer.handle) }
+          switch opened(entry, node, mode) {
+          case .success(let answer):
+            if !waiting.succeed(answer) { close(answer.handle) }
+          case .failure(let error): waiting.fail(error)
+          }
         case .failure(let error):
           waiting.fail(error)
         }
@@ -34,12 +42,26 @@ extension MountedBucket {
     }
   }
 
-  private func opened(_ entry: Entry, _ node: NodeID) -> OpenAnswer {
+  /// Opens a file as it is known.
+  func opened(_ entry: Entry, _ node: NodeID, _ mode: OpenMode) -> Result<OpenAnswer, FileError> {
+    if mode.changes {
+      return openedToWrite(entry, node, mode)
+        .map { OpenAnswer(handle: $0, keepsPageCache: true) }
+    }
+    let (draft, wasWritten) = tables.withLock { tables in
+      let draft = tables.drafts[node]
+      if draft != nil { _ = tables.open.opened(node, nil, writes: false) }
+      return (draft, tables.inodes.wasWritten(node))
+    }
+    if draft != nil {
+      let handle = addHandle(.file(OpenFile(node: node)))
+      return .success(OpenAnswer(handle: handle, keepsPageCache: true))
+    }
     let (handle, file) = addFileHandle(entry, node: node)
-    return OpenAnswer(
-      handle: handle,
-      keepsPageCache: true,
-      wholeFile: options.offersWholeFiles ? file?.wholeFile() : nil
+    // Who writes to a file now and then can't open it while the kernel reads it by itself.
+    let offers = options.offersWholeFiles && !wasWritten
+    return .success(
+      OpenAnswer(handle: handle, keepsPageCache: true, wholeFile: offers ? file?.wholeFile() : nil)
     )
   }
 
@@ -48,11 +70,16 @@ extension MountedBucket {
     range: ByteRange,
     reply: consuming Reply<DataAnswer>
   ) {
-    let (handle, isSuperseded) = tables.withLock { tables -> (OpenFile?, Bool) in
-      guard case .file(let open) = tables.handles[id] else { return (nil, false) }
-      return (open, tables.inodes.isSuperseded(open.node))
+    let found = tables.withLock { tables -> Readable? in
+      guard case .file(let open) = tables.handles[id] else { return nil }
+      return Readable(
+        node: open.node,
+        draft: open.draft ?? tables.drafts[open.node],
+        file: tables.open.file(of: open.node),
+        isSuperseded: tables.inodes.isSuperseded(open.node)
+      )
     }
-    guard let open = handle else {
+    guard let found else {
       reply.fail(Self.unknownHandle)
       return
     }
@@ -61,11 +88,13 @@ extension MountedBucket {
       "read",
       ["handle": "\(id.rawValue)", "offset": "\(range.lowerBound)", "count": "\(range.count)"]
     )
-    guard !isSuperseded else {
-      reply.fail(supersededError(of: open.node))
+    guard !found.isSuperseded else {
+      reply.fail(supersededError(of: found.node, "read"))
       return
     }
-    if let file = open.file {
+    if let draft = found.draft {
+      draft.read(range, reply: reply)
+    } else if let file = found.file {
       file.read(range, by: id.rawValue, reply: reply)
     } else {
       reply.succeed(.bytes([]))
@@ -77,23 +106,38 @@ extension MountedBucket {
     reply.succeed(EmptyAnswer())
   }
 
-  private func close(_ handle: HandleID) {
-    let closed = tables.withLock { tables -> OpenFile? in
+  func close(_ handle: HandleID) {
+    let closed = tables.withLock { tables -> (node: NodeID, file: ObjectFile?, isLast: Bool)? in
       guard case .file(let open) = tables.handles.removeValue(forKey: handle) else { return nil }
-      if open.file != nil { tables.openObjects.closed(open.node) }
-      return open
+      let (file, isLast) = tables.open.closed(open.node, writes: open.draft != nil)
+      return (open.node, file, isLast)
     }
-    closed?.file?.close(handle.rawValue)
+    guard let closed else { return }
+    closed.file?.close(handle.rawValue)
+    if closed.isLast { endDraft(of: closed.node) }
   }
 
-  /// A read of a superseded file fails with `ESTALE`, and that is reported as any failure is.
-  private func supersededError(of node: NodeID) -> FileError {
+  /// What is asked of a superseded file fails with `ESTALE`, and that is reported as any failure is.
+  func supersededError(of node: NodeID, _ operation: StaticString) -> FileError {
     guard let entry = tables.withLock({ $0.inodes.node(node)?.entry }) else {
       return Self.unknownNode
     }
     let error = superseded(entry)
     let path = path(of: entry.key)
-    reporter.report(error, FailureReporter.Operation(name: "read", path: path, node: node))
+    reporter.report(error, FailureReporter.Operation(name: operation, path: path, node: node))
     return error
   }
+}
+
+/// What an open file reads.
+private struct Readable {
+  let node: NodeID
+  let draft: Draft?
+  let file: ObjectFile?
+  let isSuperseded: Bool
+}
+
+extension OpenMode {
+  /// True if the file may be changed by it.
+  var changes: Bool { writes || truncates }
 }

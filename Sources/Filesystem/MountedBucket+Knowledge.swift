@@ -31,6 +31,10 @@ extension MountedBucket {
     in directory: Directory,
     at now: Instant
   ) -> Sighting? {
+    if case .child(let child) = meaning, let changes = changes(of: child, in: directory.prefix) {
+      let base = ListingView(directory.knowledge(at: now, timeToLive: timeToLive), timeToLive)
+      return changes.sighting(of: child, over: base, at: now, believedFor: timeToLive)
+    }
     switch directory.knowledge(at: now, timeToLive: timeToLive) {
     case .believed(let listing, let until):
       return listing.entry(for: meaning).map { .found($0, until: until) } ?? .absent(until: until)
@@ -59,6 +63,10 @@ extension MountedBucket {
     at now: Instant
   ) -> Sighting? {
     let oldest = now - options.staleMax
+    if case .child(let child) = meaning, let changes = changes(of: child, in: directory.prefix) {
+      let base = ListingView(directory.lastComplete, since: oldest, until: now + unconfirmedTimeout)
+      return changes.sighting(of: child, over: base, at: now, believedFor: options.staleMax)
+    }
     if let listing = directory.lastComplete, let completedAt = listing.completedAt,
       completedAt >= oldest
     {

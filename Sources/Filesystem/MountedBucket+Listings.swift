@@ -55,6 +55,11 @@ extension MountedBucket {
     directory.listingEnded(listing, isComplete: isComplete)
     guard isComplete else { return }
     if !didFallBack {
+      let startedAt = listing.startedAt
+      tables.withLock { tables in
+        tables.changes[directory.prefix]?.told(at: startedAt)
+        if tables.changes[directory.prefix]?.count == 0 { tables.changes[directory.prefix] = nil }
+      }
       reconcile(directory, with: listing)
       noteStep(to: directory, entryCount: listing.count)
     }

@@ -65,14 +65,14 @@ extension MountedBucket {
   /// Asks the store for a name, by the directory's listing if that is the cheaper way.
   ///
   /// - Returns: what to run if the answer isn't wanted any more.
-  private func lookUp(
+  func lookUp(
     _ meaning: NameCodec.Meaning,
     in directory: Directory,
     at now: Instant,
     by deadline: Instant,
     waiter: @escaping @Sendable (LookupOutcome) -> Void
   ) -> @Sendable () -> Void {
-    if hasShortListing(directory) {
+    if hasShortListing(directory) || directory.isWorthListing() {
       return refreshListing(of: directory, at: now) { listing in
         switch listing.status {
         case .failed(let error):
@@ -83,11 +83,7 @@ extension MountedBucket {
             listing.believedUntil(self.timeToLive) ?? now,
             now + self.unconfirmedTimeout
           )
-          waiter(
-            .success(
-              listing.entry(for: meaning).map { .found($0, until: until) } ?? .absent(until: until)
-            )
-          )
+          waiter(.success(self.sighting(of: meaning, in: directory, by: listing, until: until)))
         }
       }
     }
@@ -104,6 +100,21 @@ extension MountedBucket {
     return { [lookups] in lookups.leave(ticket) }
   }
 
+  /// What a listing says of a name, and what was changed since.
+  private func sighting(
+    of meaning: NameCodec.Meaning,
+    in directory: Directory,
+    by listing: DirectoryListing,
+    until: Instant
+  ) -> Sighting {
+    if case .child(let child) = meaning, let changes = changes(of: child, in: directory.prefix) {
+      let base = ListingView(listing, until: until)
+      let sighting = changes.sighting(of: child, over: base, at: time.now, believedFor: timeToLive)
+      if let sighting { return sighting }
+    }
+    return listing.entry(for: meaning).map { .found($0, until: until) } ?? .absent(until: until)
+  }
+
   /// The answer to a lookup; it counts one, which is to be taken back if nobody takes the answer.
   func answer(_ sighting: Sighting, in directory: Directory, at now: Instant) -> EntryAnswer {
     switch sighting {
@@ -113,12 +124,14 @@ extension MountedBucket {
       let (node, known) = tables.withLock { tables in
         let node = tables.inodes.lookedUp(entry, in: directory.node)
         // The node may know something newer.
-        return (node, tables.inodes.node(node)?.entry ?? entry)
+        let known = tables.inodes.node(node)?.entry ?? entry
+        tables.drafts.found(known, node)
+        return (node, known)
       }
       let timeout = timeout(until: until, at: now)
       return EntryAnswer(
         node: node,
-        attributes: attributes(of: known),
+        attributes: attributes(of: known, node),
         entryTimeout: timeout,
         attributeTimeout: timeout
       )
@@ -208,28 +221,36 @@ extension MountedBucket {
     let component = child.component[...]
     let prefix = directory.prefix
     let until = askedAt + timeToLive
+    let changes = tables.withLock { $0.changes[prefix] }
+    let isDirectory =
+      changes?.state(of: child.component, .directory, since: askedAt).map { $0.entry != nil }
+      ?? finding.isDirectory
     var object: Entry?
-    if let metadata = finding.object {
+    if let state = changes?.state(of: child.component, .file, since: askedAt) {
+      object = state.entry
+    } else if let metadata = finding.object {
       object = ListingPage.single(
         metadata,
         component: component,
         in: prefix,
         requestedAt: askedAt,
-        isPlainlyNamed: !finding.isDirectory
+        isPlainlyNamed: !isDirectory
       )
       if let object { learn(object) }
     } else {
       learnAbsence(of: component, in: prefix, asOf: askedAt)
     }
-    if let object, finding.isDirectory { noteShadowed(object) }
-    if finding.isDirectory, !child.isShadowedObject {
+    if let object, isDirectory { noteShadowed(object) }
+    if isDirectory, !child.isShadowedObject {
       let entry = ListingPage.single(directory: component, in: prefix, requestedAt: askedAt)
       return .success(.found(entry, until: until))
     }
-    if let object, finding.isDirectory == child.isShadowedObject {
+    if let object, isDirectory == child.isShadowedObject {
       return .success(.found(object, until: until))
     }
-    if finding.object != nil, object == nil {
+    if finding.object != nil, object == nil,
+      changes?.state(of: child.component, .file, since: askedAt) == nil
+    {
       let message =
         "no file can have the size or tag of \"\(path(of: ObjectKey(prefix.bytes + component)))\""
       return .failure(FileError(.inputOutput, message))

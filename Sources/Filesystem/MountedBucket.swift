@@ -1,5 +1,5 @@
 package import Core
-internal import ObjectFiles
+package import ObjectFiles
 package import Support
 
 /// A bucket, or the keys below a prefix of it, as a file system.
@@ -16,7 +16,14 @@ package final class MountedBucket: FileOperations {
     var inodes: InodeTable
     var handles: [HandleID: Handle] = [:]
     var lastHandle: UInt64 = 0
-    var openObjects = OpenObjects()
+    var open = OpenNodes()
+    var drafts = DraftTable()
+    /// What this mount changed in the names of directories, by their prefixes.
+    var changes: [ObjectKey: NameChanges] = [:]
+    /// What is shown of nodes since they were changed through this mount.
+    var shown: [NodeID: ShownFacts] = [:]
+    /// The renamings of directories under way, by their old prefixes.
+    var renamings: [ObjectKey: DirectoryRenaming] = [:]
     /// Names that the store said are absent, and until when that is believed.
     var absentNames: [NameKey: Instant] = [:]
     /// The components that names which show only a beginning were found to mean.
@@ -25,6 +32,14 @@ package final class MountedBucket: FileOperations {
     var outageUntil = Instant(nanoseconds: .min)
     /// What was learned before is to be confirmed.
     var invalidatedAt = Instant(nanoseconds: .min)
+
+    /// Makes a handle.
+    mutating func add(_ handle: Handle) -> HandleID {
+      lastHandle += 1
+      let id = HandleID(lastHandle)
+      handles[id] = handle
+      return id
+    }
   }
 
   /// What is open.
@@ -49,6 +64,13 @@ package final class MountedBucket: FileOperations {
   let patience: Lock<PatienceLedger>
   let listingMemory: ListingMemory
   let walks = Lock(WalkTable())
+  /// Who changes what is at which key.
+  let turns = KeyTurns()
+  let deletes: DeleteQueue
+  /// Directories that may have become empty.
+  let emptied = EmptiedDirectories()
+  /// What is being written; nil in a mount that only reads.
+  let drafts: Drafts?
   /// Opens cache entries ahead of their readers: disk calls, which no reader should wait for.
   let aheadPool = BlockingPool(threadCount: 2)
   // Lock order: `tables` and the others here are never held together, nor while anything is called.
@@ -56,7 +78,8 @@ package final class MountedBucket: FileOperations {
 
   /// Creates the file system; nothing is asked of the store yet.
   ///
-  /// `digest` tells components apart that are too long for a name.
+  /// `digest` tells components apart that are too long for a name; `makeDrafts` makes what is written to,
+  /// and without it the mount only reads.
   package init(
     store: any ObjectStore,
     cache: any PartCache,
@@ -66,7 +89,8 @@ package final class MountedBucket: FileOperations {
     timers: Timers,
     memory: MemoryBudget = MemoryBudget(limit: .max),
     errors: ErrorRing = ErrorRing(),
-    log: Log = Log()
+    log: Log = Log(),
+    makeDrafts: ((any DraftObserver, ObjectFile.Environment) -> Drafts)? = nil
   ) {
     self.options = options
     self.cache = cache
@@ -87,6 +111,9 @@ package final class MountedBucket: FileOperations {
     reporter = FailureReporter(log: log, errors: errors, time: time)
     queries = StoreQueries(store: store, time: time, options: options, digest: digest)
     mountedAt = time.wallTime.wholeSecond
+    deletes = DeleteQueue(store: store, time: time, options: options)
+    let observer = MountDraftObserver()
+    drafts = makeDrafts?(observer, files)
     let root = Directory(
       node: .root,
       prefix: options.directoryPrefix,
@@ -94,6 +121,7 @@ package final class MountedBucket: FileOperations {
       parentInodeNumber: InodeNumber.root
     )
     tables = Lock(Tables(inodes: InodeTable(rootDirectory: root)))
+    observer.bucket = self
   }
 
   /// What `status` shows of the file system itself.
@@ -124,6 +152,8 @@ package final class MountedBucket: FileOperations {
     let directories = tables.withLock { tables in
       tables.invalidatedAt = now
       tables.absentNames = [:]
+      for prefix in tables.changes.keys { tables.changes[prefix]?.told(at: .distantFuture) }
+      tables.changes = tables.changes.filter { $0.value.count > 0 }
       tables.outageUntil = Instant(nanoseconds: .min)
       return tables.inodes.enteredDirectories
     }
@@ -133,7 +163,13 @@ package final class MountedBucket: FileOperations {
   }
 
   package func forget(_ node: NodeID, count: UInt64) {
-    tables.withLock { $0.inodes.forget(node, lookupCount: count) }
+    let ended = tables.withLock { tables -> Draft? in
+      tables.inodes.forget(node, lookupCount: count)
+      guard tables.inodes.node(node) == nil else { return nil }
+      if !tables.shown.isEmpty { tables.shown[node] = nil }
+      return tables.drafts.forget(node)
+    }
+    if let ended { drafts?.end(ended) }
     reporter.forget(node)
   }
 
@@ -184,6 +220,23 @@ extension MountedBucket {
     )
   }
 
+  /// The attributes of a child that the kernel knows: what it is being written to, if it is.
+  func attributes(of entry: Entry, _ node: NodeID) -> FileAttributes {
+    let (draft, shown, isRemoved) = tables.withLock { tables in
+      (
+        tables.drafts[node], tables.shown.isEmpty ? nil : tables.shown[node],
+        tables.inodes.node(node)?.isRemoved ?? false
+      )
+    }
+    var attributes = attributes(of: entry).showing(shown)
+    if let draft {
+      attributes.size = draft.size
+      if draft.isDirty { attributes.modified = draft.modified }
+    }
+    if isRemoved { attributes.linkCount = 0 }
+    return attributes
+  }
+
   /// The attributes of a directory.
   ///
   /// Its time is the mount's: a parent's listing doesn't tell the time of a marker, and two looks at
@@ -211,12 +264,7 @@ extension MountedBucket {
 
   /// Makes a handle.
   func addHandle(_ handle: Handle) -> HandleID {
-    tables.withLock { tables in
-      tables.lastHandle += 1
-      let id = HandleID(tables.lastHandle)
-      tables.handles[id] = handle
-      return id
-    }
+    tables.withLock { $0.add(handle) }
   }
 
   /// The error for a node or handle that the kernel shouldn't have.

@@ -2,41 +2,75 @@ internal import Core
 internal import ObjectFiles
 internal import Support
 
-/// An open file: one version of an object, pinned when it was opened.
+/// An open file.
 struct OpenFile: Sendable {
   /// The node that was opened.
   let node: NodeID
-  /// The bytes, shared by all who have the node open; nil for an empty object, which needs no cache.
-  let file: ObjectFile?
+  /// What may be written through it; nil if it reads only.
+  var draft: Draft?
 }
 
-/// The bytes of the nodes that are open.
-struct OpenObjects: Sendable {
-  private var files: [NodeID: (file: ObjectFile, openCount: Int)] = [:]
+/// The nodes that are open.
+struct OpenNodes {
+  private struct Node {
+    /// The bytes of its version, shared by all who read it; nil for an empty object, which needs no
+    /// cache, and for a node that is being written.
+    var file: ObjectFile?
+    var openCount = 0
+    var writerCount = 0
+  }
 
-  /// A node is opened; `file` is for it if nobody has it open yet.
-  mutating func opened(_ node: NodeID, _ file: ObjectFile) -> ObjectFile {
-    let (shared, openCount) = files[node] ?? (file, 0)
-    files[node] = (shared, openCount + 1)
-    return shared
+  private var nodes: [NodeID: Node] = [:]
+
+  /// A node is opened; `file` is for it if nobody reads it yet.
+  mutating func opened(_ node: NodeID, _ file: ObjectFile?, writes: Bool) -> ObjectFile? {
+    var open = nodes[node] ?? Node()
+    open.file = open.file ?? file
+    open.openCount += 1
+    if writes { open.writerCount += 1 }
+    nodes[node] = open
+    return open.file
   }
 
   /// One of those who have a node open has closed it.
-  mutating func closed(_ node: NodeID) {
-    guard let (file, openCount) = files[node] else { return }
-    files[node] = openCount > 1 ? (file, openCount - 1) : nil
+  ///
+  /// - Returns: the bytes that it read, and whether it was the last.
+  mutating func closed(_ node: NodeID, writes: Bool) -> (file: ObjectFile?, isLast: Bool) {
+    guard var open = nodes[node] else { return (nil, true) }
+    open.openCount -= 1
+    if writes { open.writerCount -= 1 }
+    nodes[node] = open.openCount > 0 ? open : nil
+    return (open.file, open.openCount == 0)
   }
+
+  /// What a node's readers read.
+  func file(of node: NodeID) -> ObjectFile? { nodes[node]?.file }
+
+  /// The readers of an open node read something else from now on: the same bytes under another key.
+  mutating func replaceFile(of node: NodeID, by file: ObjectFile?) {
+    if nodes[node]?.file != nil { nodes[node]?.file = file }
+  }
+
+  /// True if somebody has the node open.
+  func isOpen(_ node: NodeID) -> Bool { nodes[node] != nil }
+
+  /// True if somebody has the node open and may write.
+  func hasWriter(_ node: NodeID) -> Bool { nodes[node].map { $0.writerCount > 0 } ?? false }
 }
 
 extension MountedBucket {
-  /// Makes a handle of a node's file; an empty one has no bytes.
+  /// Makes a handle of a node's file to read it; an empty one has no bytes.
   func addFileHandle(_ entry: Entry, node: NodeID) -> (HandleID, ObjectFile?) {
     fetchSiblings(of: entry, node: node)
-    guard entry.size > 0 else { return (addHandle(.file(OpenFile(node: node, file: nil))), nil) }
+    let file = entry.size > 0 ? objectFile(of: entry, node: node) : nil
+    let shared = tables.withLock { $0.open.opened(node, file, writes: false) }
+    return (addHandle(.file(OpenFile(node: node))), shared)
+  }
+
+  /// The bytes of an object's version.
+  func objectFile(of entry: Entry, node: NodeID) -> ObjectFile {
     let observer = OpenFileObserver(node, path: path(of: entry.key), bucket: self)
-    let file = ObjectFile(entry.version, environment: files, observer: observer)
-    let shared = tables.withLock { $0.openObjects.opened(node, file) }
-    return (addHandle(.file(OpenFile(node: node, file: shared))), shared)
+    return ObjectFile(entry.version, environment: files, observer: observer)
   }
 }
 

@@ -41,6 +41,8 @@ enum Negotiation {
     // of modification. With this capability each read(2) would also ask for attributes whose
     // time is up.
     set(FUSE_CAP_AUTO_INVAL_DATA, false)
+    // Opening and emptying a file is one request, so nobody sees it empty who didn't ask for that.
+    set(FUSE_CAP_ATOMIC_O_TRUNC, true)
     // write(2) must report its own failure, and sizes must stay ours to tell.
     set(FUSE_CAP_WRITEBACK_CACHE, false)
   }

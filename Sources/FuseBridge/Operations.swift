@@ -11,7 +11,8 @@ enum Operations {
   /// The table.
   ///
   /// What is not in it answers `ENOSYS`, which the kernel remembers and emulates: lseek,
-  /// access (`default_permissions`), flush and fsync (nothing is unwritten), locks, poll, ioctl.
+  /// access (`default_permissions`), fsync of a directory (names are stored when they are answered),
+  /// locks, poll, ioctl.
   static func table() -> fuse_lowlevel_ops {
     var table = fuse_lowlevel_ops()
     table.`init` = { userdata, connection in
@@ -24,7 +25,11 @@ enum Operations {
     addFiles(&table)
     addDirectories(&table)
     addExtendedAttributes(&table)
-    refuseChanges(&table)
+    addWriting(&table)
+    addNames(&table)
+    addAttributeChanges(&table)
+    addCopying(&table)
+    refuseLinks(&table)
     return table
   }
 
@@ -61,6 +66,10 @@ enum Operations {
       guard let request = Request(raw) else { return }
       request.operations.statistics(reply: request.reply(Replies.statistics))
     }
+    table.readlink = { raw, node in
+      guard let request = Request(raw) else { return }
+      request.operations.linkTarget(of: NodeID(node), reply: request.reply(Replies.linkTarget))
+    }
   }
 
   private static func addFiles(_ table: inout fuse_lowlevel_ops) {
@@ -68,10 +77,8 @@ enum Operations {
       guard let request = Request(raw), let file else { return }
       request.operations.open(
         NodeID(node),
-        forWriting: file.pointee.flags & O_ACCMODE != O_RDONLY,
-        reply: request.reply(
-          Replies.open(NodeID(node), flags: file.pointee.flags)
-        )
+        mode: OpenMode(flags: file.pointee.flags),
+        reply: request.reply(Replies.open(NodeID(node), flags: file.pointee.flags))
       )
     }
     table.read = { raw, _, size, offset, file in
@@ -136,75 +143,5 @@ enum Operations {
         reply: request.reply(Replies.attributeValue(roomFor: size))
       )
     }
-  }
-
-  /// Answers every change with `EROFS`: without an answer of ours it would be `ENOSYS`, which
-  /// programs don't understand.
-  private static func refuseChanges(_ table: inout fuse_lowlevel_ops) {
-    table.setattr = { raw, _, _, _, _ in refuse(raw) }
-    table.mknod = { raw, _, _, _, _ in refuse(raw) }
-    table.mkdir = { raw, _, _, _ in refuse(raw) }
-    table.unlink = { raw, _, _ in refuse(raw) }
-    table.rmdir = { raw, _, _ in refuse(raw) }
-    table.symlink = { raw, _, _, _ in refuse(raw) }
-    table.rename = { raw, _, _, _, _, _ in refuse(raw) }
-    table.link = { raw, _, _, _ in refuse(raw) }
-    table.write = { raw, _, _, _, _, _ in refuse(raw) }
-    table.create = { raw, _, _, _, _ in refuse(raw) }
-    table.setxattr = { raw, _, _, _, _, _ in refuse(raw) }
-    table.removexattr = { raw, _, _ in refuse(raw) }
-    table.fallocate = { raw, _, _, _, _, _ in refuse(raw) }
-    table.copy_file_range = { raw, _, _, _, _, _, _, _, _ in refuse(raw) }
-  }
-}
-
-/// Answers `EROFS`.
-///
-/// Not a static method, which would capture its type.
-private func refuse(_ raw: fuse_req_t?) {
-  guard let raw else { return }
-  fuse_reply_err(raw, EROFS)
-}
-
-/// A request of libfuse's with the channel it came through.
-private struct Request {
-  let raw: fuse_req_t
-  let channel: FuseChannel
-
-  init?(_ raw: fuse_req_t?) {
-    guard let raw else { return nil }
-    self.raw = raw
-    channel = FuseChannel.of(raw)
-  }
-
-  var operations: any FileOperations { channel.operations }
-
-  /// The duty to answer it, by way of `deliver`.
-  func reply<Answer: Sendable>(
-    _ deliver: @escaping @Sendable (any ReplyPort, RequestToken, Answer) -> Bool
-  ) -> Reply<Answer> {
-    Reply(RequestToken(raw), port: channel, deliver: deliver)
-  }
-
-  func readDirectory(
-    _ file: UnsafeMutablePointer<fuse_file_info>?,
-    offset: off_t,
-    size: Int,
-    withAttributes: Bool
-  ) {
-    guard let file else { return }
-    operations.readDirectory(
-      HandleID(file.pointee.fh),
-      offset: Int(offset),
-      withAttributes: withAttributes,
-      reply: reply(Replies.directory(size: size, withAttributes: withAttributes))
-    )
-  }
-}
-
-extension FileName {
-  /// A copy of a name that ends at its NUL.
-  fileprivate init(cString: UnsafePointer<CChar>) {
-    self.init(UnsafeRawBufferPointer(start: cString, count: strlen(cString)))
   }
 }

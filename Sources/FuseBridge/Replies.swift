@@ -26,40 +26,10 @@ enum Replies {
   }
 
   static let openDirectory: Deliver<OpenAnswer> = { _, token, answer in
-    answering(token) { openingByRequests($0, answer) }
-  }
-
-  /// Answers the open of a file with these flags of open(2).
-  static func open(_ node: NodeID, flags: Int32) -> Deliver<OpenAnswer> {
-    { _, token, answer in
-      guard let raw = token.raw else { return false }
-      // Held, because an opening that nobody took is taken back after the answer.
-      let channel = FuseChannel.of(raw)
-      let isForWriting = flags & O_ACCMODE != O_RDONLY
-      // Past every cache, programs expect what we take and the file may refuse: reads that aren't
-      // aligned to its disk.
-      let isDirect = answer.isDirect || flags & cfuse_open_direct != 0
-      let way = channel.opened(node, file: isDirect || isForWriting ? nil : answer.wholeFile)
-      let isTaken = answering(token) { request in
-        switch way {
-        case .requests: openingByRequests(request, answer)
-        // What is written would go into the cache's file without our knowing.
-        case .backed where isForWriting: failing(request, ETXTBSY)
-        case .backed(let backing):
-          cfuse_reply_backed(request, answer.handle.rawValue, backing.number, isDirect ? 1 : 0)
-        }
-      }
-      if !isTaken { channel.closed(node) }
-      return isTaken
+    answering(token) { request in
+      var file = answer.file
+      return fuse_reply_open(request, &file)
     }
-  }
-
-  private static func openingByRequests(_ request: fuse_req_t, _ answer: OpenAnswer) -> Int32 {
-    var file = fuse_file_info()
-    file.fh = answer.handle.rawValue
-    file.keep_cache = answer.keepsPageCache ? 1 : 0
-    file.direct_io = answer.isDirect ? 1 : 0
-    return fuse_reply_open(request, &file)
   }
 
   static let data: Deliver<DataAnswer> = { _, token, answer in
@@ -69,6 +39,19 @@ enum Replies {
         return cfuse_reply_file(request, descriptor, off_t(range.lowerBound), range.count)
       case .bytes(let bytes):
         return reply(request, bytes)
+      }
+    }
+  }
+
+  static let written: Deliver<WrittenAnswer> = { _, token, answer in
+    answering(token) { fuse_reply_write($0, answer.count) }
+  }
+
+  static let linkTarget: Deliver<LinkTargetAnswer> = { _, token, answer in
+    answering(token) { request in
+      (answer.target + [0]).withUnsafeBytes { bytes in
+        guard let text = bytes.assumingMemoryBound(to: CChar.self).baseAddress else { return -EIO }
+        return fuse_reply_readlink(request, text)
       }
     }
   }
@@ -124,14 +107,14 @@ enum Replies {
   }
 
   /// Answers `token`'s request by `body`, which returns libfuse's 0 for an answer that was taken.
-  private static func answering(_ token: RequestToken, _ body: (fuse_req_t) -> Int32) -> Bool {
+  static func answering(_ token: RequestToken, _ body: (fuse_req_t) -> Int32) -> Bool {
     guard let request = token.raw else { return false }
     FuseChannel.of(request).willAnswer(token)
     return body(request) == 0
   }
 
   /// Answers with an error in place of the answer, which so counts as not taken.
-  private static func failing(_ request: fuse_req_t, _ number: Int32) -> Int32 {
+  static func failing(_ request: fuse_req_t, _ number: Int32) -> Int32 {
     fuse_reply_err(request, number)
     return -number
   }

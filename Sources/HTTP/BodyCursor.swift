@@ -42,6 +42,9 @@ struct BodyCursor {
     return count
   }
 
+  /// True if there were bytes, and all were read.
+  var isAtEnd: Bool { source.count > 0 && position == source.count }
+
   /// Moves to `position`; false if there is no such place in the body.
   mutating func seek(to position: Int) -> Bool {
     guard (0...source.count).contains(position) else { return false }

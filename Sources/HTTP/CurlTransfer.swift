@@ -119,8 +119,14 @@ final class CurlTransfer {
   }
 
   /// Goes back in the request's body, to send it again on another connection.
+  ///
+  /// Not if all of it was sent: the server may have done what it says, and only who asked can find that
+  /// out. The transfer then fails as one whose answer was lost.
   func rewind(to offset: Int) -> Bool {
-    body.seek(to: offset)
+    guard !body.isAtEnd else {
+      return fail(.interrupted, "the connection ended when the request had been sent")
+    }
+    return body.seek(to: offset)
   }
 
   /// Returns true if the transfer failed because its connection had gone stale, and may start over.

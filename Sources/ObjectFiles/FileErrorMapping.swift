@@ -19,7 +19,11 @@ extension FileError {
 
   /// What a failure of the cache's disk means to the application.
   package init(_ failure: DiskFailure, reading key: ObjectKey) {
-    let message = "\"\(key)\" can't be read through the cache: \(failure)"
+    self.init(failure, of: "\"\(key)\" can't be read through the cache: \(failure)")
+  }
+
+  /// A failure of the local disk in these words.
+  init(_ failure: DiskFailure, of message: String) {
     self.init(Self.code(ofErrno: failure.errno), message)
   }
 

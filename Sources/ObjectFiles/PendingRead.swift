@@ -42,7 +42,7 @@ final class PendingRead: ReadWaiter {
       timedOut: {
         FileError(
           .timedOut,
-          "bytes \(range) of \"\(key)\" did not arrive within \(whole)"
+          "\(range.inWords) of \"\(key)\" did not arrive within \(whole)"
         )
       },
       onFailure: onFailure

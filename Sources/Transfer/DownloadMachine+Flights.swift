@@ -169,6 +169,6 @@ extension StoreError {
 
   /// A store that says it is done although bytes are missing.
   static func endedShort(of range: ByteRange) -> StoreError {
-    StoreError(.invalidAnswer, .getObject, message: "the answer ended without bytes \(range)")
+    StoreError(.invalidAnswer, .getObject, message: "the answer ended without \(range.inWords)")
   }
 }

@@ -152,3 +152,15 @@ private let gibibyte = 1 << 30
     #expect(StreamPlan.parallel(8, partSize: 300 * mebibyte, budget: -44 * mebibyte) == 1)
   }
 }
+
+extension PartPlanTests {
+  @Test func partsGivenOneByOneAreThose() {
+    let ranges = [ByteRange(0, 7), ByteRange(7, 8), ByteRange(8, 20)]
+    let plan = PartPlan(tiling: ranges)
+    #expect(plan.size == 20)
+    #expect(plan.count == 3)
+    #expect(plan.partSize == 12)
+    #expect(plan.ranges == ranges)
+    #expect(PartPlan(tiling: []).ranges == [])
+  }
+}

@@ -3,6 +3,12 @@ import Simulation
 import Testing
 
 @Suite struct ByteRangeTests {
+  @Test func aPersonReadsTheLastByteToo() {
+    #expect(ByteRange(0, 10).inWords == "bytes 0 to 9")
+    #expect(ByteRange(7, 8).inWords == "bytes 7 to 7")
+    #expect(ByteRange(7, 7).inWords == "no bytes at 7")
+  }
+
   @Test func clampingNeverLeavesTheOther() {
     let range = ByteRange(10, 20)
     #expect(range.clamped(to: ByteRange(0, 15)) == ByteRange(10, 15))

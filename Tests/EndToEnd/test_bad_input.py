@@ -382,3 +382,29 @@ def test_O1_a_pipe_in_place_of_the_credentials_is_not_waited_for(strict_bucket, 
     nothing = {name: None for name in os.environ if name.startswith("AWS_")}
     environment = nothing | {"AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "credentials"), "HOME": str(tmp_path)}
     refused(mounts(strict_bucket.url, strict_bucket.endpoint, environment=environment), "credentials", "a pipe")
+
+
+@pytest.mark.parametrize("words", [["get", "URL/k", "URL/b"], ["put", "URL/k", "URL/b"], ["warm", "URL"],
+                                   ["map", "URL/k"], ["unmount", "URL"], ["status", "URL"]])
+def test_a_url_where_a_path_belongs(strict_bucket, words):
+    strict_bucket.put("k", b"x")
+    words = [word.replace("URL", strict_bucket.url) for word in words]
+    result = run([DIPPER, *words] + (["--endpoint", strict_bucket.endpoint] if words[0] in ("get", "put") else []))
+    assert result.returncode == 2, result
+    assert "is a bucket's URL" in one_sentence(result.stderr)
+
+
+def test_a_key_that_ends_in_no_files_name(strict_bucket):
+    result = run([DIPPER, "get", strict_bucket.url + "/d/", "--endpoint", strict_bucket.endpoint])
+    assert result.returncode == 2
+    assert strict_bucket.url + "/d/ doesn't end in what can be a file's name" in one_sentence(result.stderr)
+
+
+@pytest.mark.parametrize("command", ["get", "cp"])
+def test_a_version_of_a_store_that_keeps_none(strict_bucket, tmp_path, command):
+    strict_bucket.put("k", b"x")
+    target = str(tmp_path / "f") if command == "get" else strict_bucket.url + "/copy"
+    result = run([DIPPER, command, strict_bucket.url + "/k", target, "--version-id", "an-id",
+                  "--endpoint", strict_bucket.endpoint])
+    assert result.returncode == 1 and "the bucket keeps none" in one_sentence(result.stderr)
+    assert os.listdir(tmp_path) == [] and strict_bucket.s3.list_objects_v2(Bucket=strict_bucket.name)["KeyCount"] == 1

@@ -218,3 +218,11 @@ def test_a_credential_program_ends_with_the_mount_that_asked_it(tmp_path, mounts
     assert mount.try_start().returncode == 1
     pid = int(number.read_text())
     wait_for(lambda: not alive(pid), "the program to end", 5)
+
+
+def test_no_line_of_the_log_has_the_whole_access_key(strict_bucket):
+    strict_bucket.put("k", b"x")
+    key = os.environ["AWS_ACCESS_KEY_ID"]
+    result = run([DIPPER, "ls", strict_bucket.url, "--endpoint", strict_bucket.endpoint, "--log-level", "debug"])
+    assert result.returncode == 0 and "credentials found" in result.stderr
+    assert key[:4] + "..." in result.stderr and key not in result.stderr

@@ -401,25 +401,6 @@ def test_two_looks_at_a_quiet_tree_agree(mounted, tmp_path):
     assert result.returncode == 0 and result.stderr == "" and result.stdout == "", result
 
 
-def test_writing_says_read_only(mounted):
-    import errno
-
-    mount = mounted({"f": b"x"})
-    for attempt in (
-        lambda: open(mount / "f", "ab"),
-        lambda: open(mount / "new", "wb"),
-        lambda: os.mkdir(mount / "d"),
-        lambda: os.unlink(mount / "f"),
-        lambda: os.rename(mount / "f", mount / "g"),
-        lambda: os.truncate(mount / "f", 0),
-        lambda: os.chmod(mount / "f", 0o600),
-    ):
-        with pytest.raises(OSError) as failure:
-            attempt()
-        assert failure.value.errno == errno.EROFS
-    assert mount.read("f") == b"x"
-
-
 def test_extended_attributes_tell_the_key_and_the_tag(mounted, bucket):
     mount = mounted({"a/b": b"12345"})
     assert os.getxattr(mount / "a/b", "user.dipper.key") == b"a/b"

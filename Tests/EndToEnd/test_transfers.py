@@ -179,7 +179,7 @@ def test_a_paused_transfer_is_given_up(make_place, kind, command):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("option, word", [(["--part-size", "6M"], "part size"), (["--if-match", '"other"'], "if match")])
+@pytest.mark.parametrize("option, word", [(["--part-size", "6M"], "--part-size"), (["--if-match", '"other"'], "--if-match")])
 def test_another_request_is_told_what_differs(make_place, command, option, word):
     place = make_place("seaweedfs", content(3 * PART))
     place.stop_after(command, 1, signal.SIGINT)

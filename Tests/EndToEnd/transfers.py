@@ -145,6 +145,10 @@ class Place:
         ends = [index for index, line in enumerate(lines) if line in ("parts", "ranges")]
         return lines[ends[0] + 1 : -1] if ends else []
 
+    def recorded_bytes(self):
+        """The bytes that the checkpoint's lines tell of."""
+        return sum(int(line.split()[1]) for line in self.recorded())
+
     def assert_done(self, command):
         assert self.result(command) == self.data
         assert self.leftovers() == [], "something is left beside the result"
@@ -210,8 +214,7 @@ class Place:
         return process.returncode, message
 
     def is_held(self, command, count):
-        done = sum(int(line.split()[1]) for line in self.recorded())
-        is_recorded = done >= min(count * PART, len(self.data))
+        is_recorded = self.recorded_bytes() >= min(count * PART, len(self.data))
         # One more request than were let through: the next part, or the completion.
         asked = [e for e in self.proxy.requests() if self.is_part(e) or (e["method"] == "POST" and "uploadId=" in e["query"])]
         return is_recorded and len(asked) > count

@@ -144,7 +144,7 @@ import Testing
     try await advance(mount, by: .seconds(57))
     #expect(try await first.failure().code == .timedOut)
     let open = Asked<OpenAnswer>()
-    mount.bucket.open(node, forWriting: false, reply: open.reply())
+    mount.bucket.open(node, mode: .reading, reply: open.reply())
     #expect(try #require(open.outcome, "at once").code == .timedOut)
   }
 

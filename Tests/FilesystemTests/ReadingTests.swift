@@ -224,7 +224,7 @@ import Testing
     let attributes = Asked<AttributesAnswer>()
     mount.bucket.getAttributes(of: node, handle: nil, reply: attributes.reply())
     let open = Asked<OpenAnswer>()
-    mount.bucket.open(node, forWriting: false, reply: open.reply())
+    mount.bucket.open(node, mode: .reading, reply: open.reply())
     let value = Asked<AttributeValueAnswer>()
     mount.bucket.extendedAttribute(
       "user.dipper.content-type",
@@ -312,7 +312,7 @@ import Testing
     mount.place("f")
     let node = try await mount.node("f")
     let asked = Asked<OpenAnswer>()
-    mount.bucket.open(node, forWriting: true, reply: asked.reply())
+    mount.bucket.open(node, mode: .writing(), reply: asked.reply())
     #expect(try await asked.failure().code == .readOnly)
   }
 

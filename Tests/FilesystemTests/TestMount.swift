@@ -13,6 +13,8 @@ struct TestMount {
   let cache: SimulatedPartCache
   let bucket: MountedBucket
   let errors: ErrorRing
+  /// Where what is written is kept; nil in a mount that only reads.
+  let directory: TestDirectory?
 
   init(
     options: FilesystemOptions = FilesystemOptions(),
@@ -21,6 +23,7 @@ struct TestMount {
     clock: SimulatedClock = SimulatedClock(),
     store: SimulatedStore? = nil,
     front: (any ObjectStore)? = nil,
+    writesIn directory: TestDirectory? = nil,
     memory: MemoryBudget = MemoryBudget(limit: .max)
   ) throws {
     self.clock = clock
@@ -28,6 +31,7 @@ struct TestMount {
     self.store = store
     cache = SimulatedPartCache(store: store, time: clock)
     errors = ErrorRing()
+    self.directory = directory
     bucket = MountedBucket(
       store: front ?? store,
       cache: cache,
@@ -37,7 +41,11 @@ struct TestMount {
       timers: testTimers,
       memory: memory,
       errors: errors,
-      log: Log(level: .error, target: .descriptor(try FileDescriptor.open("/dev/null", .readWrite)))
+      log: Log(
+        level: .error,
+        target: .descriptor(try FileDescriptor.open("/dev/null", .readWrite))
+      ),
+      makeDrafts: try directory.map { try Self.draftMaker(front ?? store, in: $0) }
     )
   }
 
@@ -77,7 +85,7 @@ struct TestMount {
 
   func openAnswer(_ node: NodeID) async throws -> OpenAnswer {
     let asked = Asked<OpenAnswer>()
-    bucket.open(node, forWriting: false, reply: asked.reply())
+    bucket.open(node, mode: .reading, reply: asked.reply())
     return try await asked.answer()
   }
 

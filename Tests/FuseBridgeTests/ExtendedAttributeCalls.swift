@@ -26,3 +26,26 @@ struct ExtendedAttributeCalls {
     remove = unsafeBitCast(try #require(dlsym(nil, "removexattr")), to: Remove.self)
   }
 }
+
+/// More of the system's calls that Swift's Glibc module leaves out.
+struct FileCalls {
+  typealias Allocate = @convention(c) (Int32, Int32, off_t, off_t) -> Int32
+  typealias Rename =
+    @convention(c) (
+      Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32
+    ) -> Int32
+
+  /// fallocate(2).
+  let allocate: Allocate
+  private let renameAt: Rename
+
+  init() throws {
+    allocate = unsafeBitCast(try #require(dlsym(nil, "fallocate")), to: Allocate.self)
+    renameAt = unsafeBitCast(try #require(dlsym(nil, "renameat2")), to: Rename.self)
+  }
+
+  /// renameat2(2) with these flags.
+  func rename(_ path: String, _ newPath: String, _ flags: UInt32) -> Int32 {
+    renameAt(AT_FDCWD, path, AT_FDCWD, newPath, flags)
+  }
+}

@@ -52,32 +52,6 @@ extension MountTests {
         #expect(names == Array("user.long\0".utf8).map { CChar($0) })
       }
     }
-
-    @Test(arguments: [true, false])
-    func changesAreRefusedAsReadOnly(isReadOnly: Bool) throws {
-      let calls = try ExtendedAttributeCalls()
-      let files = MemoryFiles()
-      files.add("file", noise(10))
-      var options = MountOptions(fsName: "s3://bucket")
-      options.isReadOnly = isReadOnly
-      // So that root of a user's mount and others get as far as we do.
-      options.usesDefaultPermissions = false
-      try withMount(files, options: options) { mounted in
-        let (file, new) = (mounted.path("file"), mounted.path("new"))
-        #expect(errnoOf { creat(new, 0o644) } == EROFS)
-        #expect(errnoOf { mkdir(new, 0o755) } == EROFS)
-        #expect(errnoOf { mkfifo(new, 0o644) } == EROFS)
-        #expect(errnoOf { symlink("x", new) } == EROFS)
-        #expect(errnoOf { link(file, new) } == EROFS)
-        #expect(errnoOf { unlink(file) } == EROFS)
-        #expect(errnoOf { rmdir(mounted.path("many")) } == EROFS)
-        #expect(errnoOf { rename(file, new) } == EROFS)
-        #expect(errnoOf { chmod(file, 0o600) } == EROFS)
-        #expect(errnoOf { truncate(file, 0) } == EROFS)
-        #expect(errnoOf { calls.set(file, "user.a", "b", 1, 0) } == EROFS)
-        #expect(errnoOf { calls.remove(file, "user.long") } == EROFS)
-      }
-    }
   }
 }
 

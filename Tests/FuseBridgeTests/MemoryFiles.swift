@@ -12,7 +12,7 @@ final class MemoryFiles: FileOperations {
     case parked
   }
 
-  private struct File {
+  struct File {
     var attributes: FileAttributes
     var content: Content
     var isDirect: Bool
@@ -25,7 +25,7 @@ final class MemoryFiles: FileOperations {
     }
   }
 
-  private struct State {
+  struct State {
     var names: [NodeID: [(name: String, node: NodeID)]] = [.root: [], MemoryFiles.many: []]
     var files: [NodeID: File] = [:]
     var lastNode: UInt64 = 2
@@ -37,13 +37,13 @@ final class MemoryFiles: FileOperations {
     var slowCount = 0
     var slowCountMax = 0
     var directReadSizes: [Int] = []
-    var spliceFailures: [Bool] = []
+    var changes: [String] = []
   }
 
   /// A directory for many files.
   static let many = NodeID(2)
 
-  private let state = Lock(State())
+  let state = Lock(State())
   private let timers = Timers()
 
   init() {
@@ -127,7 +127,8 @@ final class MemoryFiles: FileOperations {
     reply.succeed(AttributesAnswer(attributes: attributes, timeout: .seconds(1)))
   }
 
-  func open(_ node: NodeID, forWriting: Bool, reply: consuming Reply<OpenAnswer>) {
+  func open(_ node: NodeID, mode: OpenMode, reply: consuming Reply<OpenAnswer>) {
+    note("open\(mode.writes ? " to write" : "")\(mode.truncates ? ", emptied" : "")")
     let answer = state.withLock { state in
       let file = state.files[node]
       let isDirect = file?.isDirect ?? false
@@ -242,7 +243,7 @@ final class MemoryFiles: FileOperations {
     return count(node, &state)
   }
 
-  private static func count(_ node: NodeID, _ state: inout State) -> EntryAnswer {
+  static func count(_ node: NodeID, _ state: inout State) -> EntryAnswer {
     state.lookups[node, default: 0] += 1
     return EntryAnswer(
       node: node,
@@ -252,18 +253,18 @@ final class MemoryFiles: FileOperations {
     )
   }
 
-  private static func open(_ node: NodeID, _ state: inout State) -> HandleID {
+  static func open(_ node: NodeID, _ state: inout State) -> HandleID {
     state.lastHandle += 1
     let handle = HandleID(state.lastHandle)
     state.handles[handle] = node
     return handle
   }
 
-  private static func attributes(of node: NodeID, _ state: State) -> FileAttributes {
+  static func attributes(of node: NodeID, _ state: State) -> FileAttributes {
     state.files[node]?.attributes ?? attributes(node, .directory)
   }
 
-  private static func attributes(_ node: NodeID, _ kind: FileKind) -> FileAttributes {
+  static func attributes(_ node: NodeID, _ kind: FileKind) -> FileAttributes {
     FileAttributes(
       inodeNumber: node.rawValue + 1000,
       kind: kind,

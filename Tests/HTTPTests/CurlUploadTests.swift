@@ -149,6 +149,21 @@ import Testing
     }
   }
 
+  @Test func aRequestThatWasSentWholeAndNotAnsweredIsNotSentAgain() async throws {
+    let request = HTTPRequest(
+      method: "PUT",
+      url: weather.url("/flaky"),
+      body: .bytes(Array("hello".utf8)),
+      deadline: soon()
+    )
+    _ = try await client.perform(request, receiver: Collector())
+    // The server may have done it, so whoever asked must find out.
+    let error = await #expect(throws: HTTPError.self) {
+      try await client.perform(request, receiver: Collector())
+    }
+    #expect(error?.kind == .interrupted)
+  }
+
   @Test func aFileThatIsTooShortIsReportedAsItself() async throws {
     let file = try patternFile(size: 1000)
     let request = HTTPRequest(

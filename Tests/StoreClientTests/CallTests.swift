@@ -183,4 +183,59 @@ import Testing
     }
     #expect(error?.kind == .preconditionFailed)
   }
+
+  private func head(
+    versionID: String,
+    _ answer: ScriptedAnswer
+  ) async throws -> Result<ObjectMetadata, StoreError> {
+    let bench = try Bench([answer])
+    do throws(StoreError) {
+      return .success(
+        try await bench.store.head(
+          object.key,
+          versionID: versionID,
+          ifMatch: nil,
+          context: bench.context()
+        )
+      )
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private static func head(answeredVersion: String?) -> ScriptedAnswer {
+    var answer = head
+    answer.fields["x-amz-version-id"] = answeredVersion
+    return answer
+  }
+
+  @Test(arguments: [("A", "A"), ("null", "null"), ("null", nil)] as [(String, String?)])
+  func aVersionThatTheStoreAnswersWithIsTaken(asked: String, answered: String?) async throws {
+    let result = try await head(versionID: asked, Self.head(answeredVersion: answered))
+    #expect(try result.get().size == 1000)
+  }
+
+  @Test(
+    arguments: [
+      ("A", nil, .unsupported), ("A", "B", .preconditionFailed), ("null", "B", .preconditionFailed),
+      ("A", "null", .preconditionFailed),
+    ] as [(String, String?, StoreError.Kind)]
+  )
+  func aVersionThatTheStoreDoesNotAnswerWithIsNotTaken(
+    asked: String,
+    answered: String?,
+    kind: StoreError.Kind
+  ) async throws {
+    let result = try await head(versionID: asked, Self.head(answeredVersion: answered))
+    #expect(throws: StoreError.self) { try result.get() }
+    guard case .failure(let error) = result else { return }
+    #expect(error.kind == kind)
+  }
+
+  @Test func aRefusalWithoutAReasonNamesTheVersionThatWasAskedFor() async throws {
+    let result = try await head(versionID: "no-id", .answer(400))
+    #expect(throws: StoreError.self) { try result.get() }
+    guard case .failure(let error) = result else { return }
+    #expect(error.message.contains("\"no-id\" is no id of a version"))
+  }
 }

@@ -29,6 +29,15 @@ import Testing
     "<?xml version=\"1.0\"?><Error><Code>\(code)</Code>\(more)</Error>"
   }
 
+  @Test(arguments: ["Access Denied.", "Access Denied. ", "Access Denied...", "Access Denied"])
+  func aServersFullStopIsNotInTheMiddleOfASentence(said: String) throws {
+    let error = error(403, body("AccessDenied", "<Message>\(said)</Message>"), to: try get())
+    #expect(error.message == "Access Denied")
+    #expect(error.description == "GetObject \"dir/k\": Access Denied (AccessDenied, HTTP 403)")
+    let silent = self.error(403, body("AccessDenied", "<Message>.</Message>"), to: try get())
+    #expect(silent.message == "the store denies access")
+  }
+
   @Test func anErrorTellsTheWholeStory() throws {
     let error = error(
       404,
@@ -49,7 +58,7 @@ import Testing
           status: 404,
           code: "NoSuchKey",
           requestID: "R1",
-          message: "The specified key does not exist.",
+          message: "The specified key does not exist",
           retryAfter: .seconds(7)
         )
     )

@@ -236,6 +236,14 @@ import Testing
     #expect(named.kind == .wrongRegion)
   }
 
+  @Test func aServersFullStopIsNotInTheMiddleOfASentence() throws {
+    let error = try error(
+      403,
+      "{\"Code\":\"AccessDenied\",\"Message\":\"Access denied by policy.\"}"
+    )
+    #expect(error.message == "Access denied by policy")
+  }
+
   @Test func anotherRegionsEndpointIsOneOfTheSameCloud() throws {
     func moved(_ endpoint: String, _ region: String) throws -> String? {
       dialect.endpoint(try Endpoint(endpoint), in: region)?.description

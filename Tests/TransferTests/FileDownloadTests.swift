@@ -40,11 +40,7 @@ private func areTwoFileSystems(_ left: String, _ right: String) -> Bool {
   @Test func partsBeyondTenThousandGrow() async throws {
     let bench = try Workbench(size: 10_001 * 300)
     let parts = Lock(0)
-    let download = FileDownload(
-      bench.request(partSize: 300),
-      from: bench.store,
-      in: bench.environment
-    ) { event in
+    let download = bench.download(bench.request(partSize: 300)) { event in
       if case .partFinished = event { parts.withLock { $0 += 1 } }
     }
     _ = try await download.run()

@@ -296,6 +296,29 @@ private struct RenameBench {
     #expect(try Disk.names(in: bench.directory.path).isEmpty)
   }
 
+  /// A listing may tell another tag than HEAD does.
+  @Test func aTagThatOnlyTheListingHasIsNoObstacle() async throws {
+    let bench = try RenameBench()
+    let store = bench.store
+    let isFirst = Lock(true)
+    // Each look but the last is followed by a change that isn't one: the same bytes under another tag.
+    store.hook = { call, moment in
+      guard call.operation == .listObjects, moment == .answer else { return }
+      let strikes = isFirst.withLock { isFirst in
+        defer { isFirst = false }
+        return isFirst
+      }
+      guard strikes else { return }
+      var put = PutRequest(key: ObjectKey("old/"), userMetadata: ["of": "0"])
+      put.tags = ["team": "film"]
+      put.storageClass = "STANDARD_IA"
+      store.place(put, RenameBench.content(""))
+    }
+    #expect(await bench.rename() == nil)
+    try bench.expectWhole("", isAt: ["new/"])
+    #expect(store.calls.of(.headObject).count == 1)
+  }
+
   @Test func intoItselfIsRefused() async throws {
     let bench = try RenameBench()
     for target in ["old/", "old/x/", ""] {

@@ -57,10 +57,19 @@ enum cfuse_init_flag {
 /// The same for passthrough, too large for an enum: bit 5 of the second word.
 #define CFUSE_INIT_PASSTHROUGH 0x2000000000ULL
 
+// ---- Flags of system calls that Swift doesn't see (flags.c) ----
+
+/// O_DIRECT of open(2).
+extern const int cfuse_open_direct;
+/// RENAME_NOREPLACE of renameat2(2).
+extern const unsigned cfuse_rename_keeping;
+/// FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE and FALLOC_FL_ZERO_RANGE of fallocate(2).
+extern const int cfuse_allocate_keeping, cfuse_allocate_hole, cfuse_allocate_zeros;
+/// XATTR_CREATE and XATTR_REPLACE of setxattr(2).
+extern const int cfuse_attribute_creates, cfuse_attribute_replaces;
+
 // ---- Passthrough: files that the kernel reads in our place (backing.c) ----
 
-/// O_DIRECT, which Swift doesn't see, as OPEN carries it.
-extern const int cfuse_open_direct;
 /// Registers an open file with the kernel; its number, or a negative errno.
 int cfuse_backing_open(struct cfuse_channel *channel, int file);
 /// Takes the registration back. Files that were opened with it stay as they are.

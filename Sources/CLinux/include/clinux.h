@@ -8,6 +8,8 @@ int clinux_openat(int directory, const char *path, int flags, mode_t mode);
 int clinux_flock(int descriptor, int operation);
 /// Asks the kernel to start writing a range back without waiting for it.
 int clinux_start_writeback(int descriptor, off_t offset, off_t count);
+/// Makes a range of a file a hole, which reads as zeros; 0, or -1 with errno.
+int clinux_punch_hole(int descriptor, off_t offset, off_t count);
 /// Names the calling thread, for `ps -L`; 15 bytes at most.
 void clinux_name_thread(const char *name);
 /// Gives each thread to come that doesn't ask for a stack of its own size one of `stack_size` bytes.

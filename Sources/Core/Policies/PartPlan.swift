@@ -1,13 +1,16 @@
 /// How one object is cut into the parts of a transfer, which are numbered from 1.
 ///
-/// Parts tile the object: each has `partSize` bytes, but the last, which has the rest. An empty object
-/// has no parts. The part size is the one asked for, or as much more as keeps the number of parts
-/// within its limit; it follows from the object's size alone, so that a resumed transfer cuts alike.
+/// Parts tile the object. Usually each has `partSize` bytes, but the last, which has the rest; the part size
+/// is the one asked for, or as much more as keeps the number of parts within its limit, and follows from
+/// the object's size alone, so that a resumed transfer cuts alike. Parts may also be given one by one. An
+/// empty object has no parts.
 package struct PartPlan: Hashable, Sendable {
   /// The object's bytes.
   package let size: Int
-  /// The bytes of every part but the last.
+  /// The bytes of every part but the last; of parts given one by one, the most that one has.
   package let partSize: Int
+  /// Where parts given one by one end.
+  private let ends: [Int]?
 
   /// What a part size that had to grow is a multiple of.
   ///
@@ -22,6 +25,7 @@ package struct PartPlan: Hashable, Sendable {
   ) throws(PartLimits.Violation) {
     precondition(size >= 0, "an object can't have \(size) bytes")
     self.size = size
+    ends = nil
     var partSize = try limits.partSize(wanted)
     let least = size.dividedRoundingUp(by: limits.countMax)
     if least > partSize {
@@ -34,8 +38,23 @@ package struct PartPlan: Hashable, Sendable {
     self.partSize = partSize
   }
 
+  /// Cuts an object into these parts.
+  ///
+  /// - Precondition: they are in order, none is empty, and they begin with the object's first byte and have
+  ///   no gaps.
+  package init(tiling ranges: [ByteRange]) {
+    var end = 0
+    for range in ranges {
+      precondition(range.lowerBound == end && !range.isEmpty, "parts must tile the object")
+      end = range.upperBound
+    }
+    size = end
+    partSize = max(1, ranges.reduce(0) { max($0, $1.count) })
+    ends = ranges.map(\.upperBound)
+  }
+
   /// The number of parts.
-  package var count: Int { size.dividedRoundingUp(by: partSize) }
+  package var count: Int { ends?.count ?? size.dividedRoundingUp(by: partSize) }
 
   /// The parts' numbers, which begin with 1.
   package var numbers: Range<Int> { 1..<count + 1 }
@@ -45,6 +64,7 @@ package struct PartPlan: Hashable, Sendable {
   /// - Precondition: there is a part with this number.
   package func range(ofPart number: Int) -> ByteRange {
     precondition(numbers.contains(number), "there is no part \(number) of \(count)")
+    if let ends { return ByteRange(number == 1 ? 0 : ends[number - 2], ends[number - 1]) }
     let start = (number - 1) * partSize
     return ByteRange(start, min(size, start + partSize))
   }

@@ -16,8 +16,8 @@ package protocol FileOperations: AnyObject, Sendable {
     handle: HandleID?,
     reply: consuming Reply<AttributesAnswer>
   )
-  /// Opens a file.
-  func open(_ node: NodeID, forWriting: Bool, reply: consuming Reply<OpenAnswer>)
+  /// Opens a file; if `mode` truncates, it is empty then.
+  func open(_ node: NodeID, mode: OpenMode, reply: consuming Reply<OpenAnswer>)
   /// Reads up to `range.count` bytes; fewer only at the end of the file.
   func read(_ handle: HandleID, range: ByteRange, reply: consuming Reply<DataAnswer>)
   /// The last descriptor of an open file is closed.
@@ -43,6 +43,103 @@ package protocol FileOperations: AnyObject, Sendable {
   )
   /// Returns the names of the extended attributes.
   func extendedAttributeNames(of node: NodeID, reply: consuming Reply<AttributeValueAnswer>)
+
+  // What changes something.
+
+  /// Makes a file and opens it; one that is there already is opened, unless `mode` is exclusive. A
+  /// successful answer counts one lookup.
+  func create(
+    _ name: FileName,
+    in parent: NodeID,
+    like facts: NewNode,
+    mode: OpenMode,
+    reply: consuming Reply<CreateAnswer>
+  )
+  /// Makes an empty file. A successful answer counts one lookup.
+  func makeFile(
+    _ name: FileName,
+    in parent: NodeID,
+    like facts: NewNode,
+    reply: consuming Reply<EntryAnswer>
+  )
+  /// Makes a directory. A successful answer counts one lookup.
+  func makeDirectory(
+    _ name: FileName,
+    in parent: NodeID,
+    like facts: NewNode,
+    reply: consuming Reply<EntryAnswer>
+  )
+  /// Makes a symbolic link that says `target`. A successful answer counts one lookup.
+  func makeLink(
+    _ name: FileName,
+    in parent: NodeID,
+    to target: [UInt8],
+    like facts: NewNode,
+    reply: consuming Reply<EntryAnswer>
+  )
+  /// Returns what a symbolic link says.
+  func linkTarget(of node: NodeID, reply: consuming Reply<LinkTargetAnswer>)
+  /// Writes bytes, which are valid during the call only, at `offset`; nil is the end of the file.
+  func write(
+    _ handle: HandleID,
+    _ bytes: UnsafeRawBufferPointer,
+    at offset: Int?,
+    reply: consuming Reply<WrittenAnswer>
+  )
+  /// Makes bytes of one open file those of another, or of another place in the same; fewer than asked for
+  /// only at the source's end.
+  func copyRange(
+    from source: HandleID,
+    _ range: ByteRange,
+    to target: HandleID,
+    at offset: Int,
+    reply: consuming Reply<WrittenAnswer>
+  )
+  /// A descriptor of an open file is closed: answers when what was written is stored.
+  func flush(_ handle: HandleID, reply: consuming Reply<EmptyAnswer>)
+  /// Answers when what was written is stored.
+  func synchronize(_ handle: HandleID, reply: consuming Reply<EmptyAnswer>)
+  /// Makes room for a range, or makes it a hole.
+  func allocate(
+    _ handle: HandleID,
+    range: ByteRange,
+    _ allocation: Allocation,
+    reply: consuming Reply<EmptyAnswer>
+  )
+  /// Changes what `stat` shows; `handle` is set if it was asked through an open file.
+  func setAttributes(
+    of node: NodeID,
+    handle: HandleID?,
+    to changes: AttributeChanges,
+    reply: consuming Reply<AttributesAnswer>
+  )
+  /// Sets the value of an extended attribute.
+  func setExtendedAttribute(
+    _ name: String,
+    of node: NodeID,
+    to value: [UInt8],
+    _ rule: AttributeRule,
+    reply: consuming Reply<EmptyAnswer>
+  )
+  /// Removes an extended attribute.
+  func removeExtendedAttribute(
+    _ name: String,
+    of node: NodeID,
+    reply: consuming Reply<EmptyAnswer>
+  )
+  /// Removes a file's or a link's name; who has it open goes on reading.
+  func remove(_ name: FileName, in parent: NodeID, reply: consuming Reply<EmptyAnswer>)
+  /// Removes an empty directory.
+  func removeDirectory(_ name: FileName, in parent: NodeID, reply: consuming Reply<EmptyAnswer>)
+  /// Gives a file or a directory another name; what has that name is replaced, unless `replaces` is false.
+  func rename(
+    _ name: FileName,
+    in parent: NodeID,
+    to newName: FileName,
+    in newParent: NodeID,
+    replaces: Bool,
+    reply: consuming Reply<EmptyAnswer>
+  )
 }
 
 /// The kernel's number for a file that it knows; never reused while the mount lives.
@@ -77,223 +174,4 @@ package struct FileName: Hashable, Sendable {
 
 extension FileName: CustomStringConvertible {
   package var description: String { bytes.printable }
-}
-
-/// What a directory entry is.
-package enum FileKind: Hashable, Sendable {
-  case file
-  case directory
-  case symbolicLink
-}
-
-/// What `stat` shows.
-package struct FileAttributes: Hashable, Sendable {
-  /// The inode number that programs see: stable across mounts, unlike `NodeID`.
-  package var inodeNumber: UInt64
-  /// File, directory or link.
-  package var kind: FileKind
-  /// Bytes; `st_blocks` follows from it, always full, because `cp` takes a file with fewer blocks
-  /// for sparse and then never asks for a server-side copy.
-  package var size: Int
-  /// The permission bits, such as `0o644`.
-  package var permissions: UInt16
-  /// The owner.
-  package var userID: UInt32
-  /// The group.
-  package var groupID: UInt32
-  /// `st_mtime`, also shown as `st_ctime` and `st_atime`.
-  package var modified: Timestamp
-  /// The number of hard links.
-  package var linkCount: UInt32
-
-  /// Creates attributes.
-  package init(
-    inodeNumber: UInt64,
-    kind: FileKind,
-    size: Int,
-    permissions: UInt16,
-    userID: UInt32,
-    groupID: UInt32,
-    modified: Timestamp,
-    linkCount: UInt32
-  ) {
-    self.inodeNumber = inodeNumber
-    self.kind = kind
-    self.size = size
-    self.permissions = permissions
-    self.userID = userID
-    self.groupID = groupID
-    self.modified = modified
-    self.linkCount = linkCount
-  }
-}
-
-/// A file found, or known not to be there.
-package struct EntryAnswer: Hashable, Sendable {
-  /// The file; nil is a negative answer that the kernel may keep for `entryTimeout`.
-  package var node: NodeID?
-  /// The file's attributes; ignored for a negative answer.
-  package var attributes: FileAttributes?
-  /// How long the kernel may trust that the name leads to the node.
-  package var entryTimeout: Duration
-  /// How long the kernel may trust the attributes.
-  package var attributeTimeout: Duration
-
-  /// Creates a positive answer.
-  package init(
-    node: NodeID,
-    attributes: FileAttributes,
-    entryTimeout: Duration,
-    attributeTimeout: Duration
-  ) {
-    self.node = node
-    self.attributes = attributes
-    self.entryTimeout = entryTimeout
-    self.attributeTimeout = attributeTimeout
-  }
-
-  /// Creates a negative answer; with a zero timeout the kernel keeps nothing.
-  package init(absentFor timeout: Duration) {
-    node = nil
-    attributes = nil
-    entryTimeout = timeout
-    attributeTimeout = .zero
-  }
-}
-
-/// Attributes, and how long they may be trusted.
-package struct AttributesAnswer: Hashable, Sendable {
-  /// The attributes.
-  package var attributes: FileAttributes
-  /// How long the kernel may trust them.
-  package var timeout: Duration
-
-  /// Creates an answer.
-  package init(attributes: FileAttributes, timeout: Duration) {
-    self.attributes = attributes
-    self.timeout = timeout
-  }
-}
-
-/// An open file or directory.
-package struct OpenAnswer: Hashable, Sendable {
-  /// The handle.
-  package var handle: HandleID
-  /// The kernel may keep the pages it has of this file: they are of the version that was opened.
-  package var keepsPageCache: Bool
-  /// Reads bypass the kernel's page cache.
-  package var isDirect: Bool
-  /// The descriptor of a file that holds just the bytes of this one, all of them and verified; open
-  /// until the handle is released.
-  ///
-  /// The bridge may have the kernel read it, and then no read comes.
-  package var wholeFile: Int32?
-
-  /// Creates an answer.
-  package init(
-    handle: HandleID,
-    keepsPageCache: Bool = false,
-    isDirect: Bool = false,
-    wholeFile: Int32? = nil
-  ) {
-    self.handle = handle
-    self.keepsPageCache = keepsPageCache
-    self.isDirect = isDirect
-    self.wholeFile = wholeFile
-  }
-}
-
-/// Bytes of a file.
-package enum DataAnswer: Sendable {
-  /// The range of an open file that holds them; it must be whole, and stay open until the answer is out.
-  case file(descriptor: Int32, range: ByteRange)
-  /// These bytes.
-  case bytes([UInt8])
-}
-
-/// Nothing but success.
-package struct EmptyAnswer: Hashable, Sendable {
-  /// Creates the answer.
-  package init() {}
-}
-
-/// The value of an extended attribute, or the list of names, each ended by NUL.
-///
-/// The bridge answers
-/// a question for the size, and `ERANGE` if the caller's buffer is too small.
-package struct AttributeValueAnswer: Hashable, Sendable {
-  /// The bytes.
-  package var bytes: [UInt8]
-  /// Creates an answer.
-  package init(_ bytes: [UInt8]) { self.bytes = bytes }
-}
-
-/// What `statfs` shows.
-package struct StatisticsAnswer: Hashable, Sendable {
-  /// Bytes per block.
-  package var blockSize: Int
-  /// Blocks in all; a bucket has no end, so a very large number.
-  package var blockCount: UInt64
-  /// Blocks free.
-  package var freeBlockCount: UInt64
-  /// Files in all.
-  package var fileCount: UInt64
-  /// Files that could still be made.
-  package var freeFileCount: UInt64
-  /// The longest name.
-  package var nameLengthMax: Int
-
-  /// Creates statistics.
-  package init(
-    blockSize: Int,
-    blockCount: UInt64,
-    freeBlockCount: UInt64,
-    fileCount: UInt64,
-    freeFileCount: UInt64,
-    nameLengthMax: Int
-  ) {
-    self.blockSize = blockSize
-    self.blockCount = blockCount
-    self.freeBlockCount = freeBlockCount
-    self.fileCount = fileCount
-    self.freeFileCount = freeFileCount
-    self.nameLengthMax = nameLengthMax
-  }
-}
-
-/// Where the entries of one `readdir` answer come from; the bridge takes as many as fit.
-package struct DirectoryAnswer: Sendable {
-  /// The entries from the asked position on.
-  package var source: any DirectorySource
-  /// Creates an answer.
-  package init(source: any DirectorySource) { self.source = source }
-}
-
-/// A cursor over a directory's entries.
-package protocol DirectorySource: Sendable {
-  /// Returns the next entry without taking it; nil at the end of what may be answered now.
-  func peek() -> DirectoryEntry?
-  /// Takes the entry that `peek` returned. With attributes, and unless it is `.` or `..`, this counts
-  /// one lookup and returns the entry's node.
-  mutating func take(withAttributes: Bool) -> EntryAnswer?
-}
-
-/// One name in a directory.
-package struct DirectoryEntry: Hashable, Sendable {
-  /// The name.
-  package var name: FileName
-  /// The inode number that programs see.
-  package var inodeNumber: UInt64
-  /// File, directory or link.
-  package var kind: FileKind
-  /// The position behind this entry.
-  package var nextOffset: Int
-
-  /// Creates an entry.
-  package init(name: FileName, inodeNumber: UInt64, kind: FileKind, nextOffset: Int) {
-    self.name = name
-    self.inodeNumber = inodeNumber
-    self.kind = kind
-    self.nextOffset = nextOffset
-  }
 }

@@ -47,6 +47,13 @@ package struct ByteRange: Hashable, Sendable {
   }
 }
 
+extension ByteRange {
+  /// The range for a person's sentence, its last byte included: `bytes 0 to 9`.
+  package var inWords: String {
+    isEmpty ? "no bytes at \(lowerBound)" : "bytes \(lowerBound) to \(upperBound - 1)"
+  }
+}
+
 extension ByteRange: CustomStringConvertible {
   package var description: String { "\(lowerBound)..<\(upperBound)" }
 }

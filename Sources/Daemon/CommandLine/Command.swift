@@ -265,7 +265,7 @@ package struct Command: Sendable {
     "check this machine, and a bucket from it, and say what to do",
     details: """
       Looks at FUSE, libraries, limits, the cache directory and mounts; with a BUCKET-URL also at
-      credentials, endpoint, clock and permissions. It only reads. Each line is ok, a warning, or
+      credentials, endpoint, clock and permissions. It only reads. Each line is ok, a warning, skipped (it couldn't be tried), or
       failed; the exit code is 1 if something failed. No secret is shown.
       """,
     options: storeOptions + [.cacheDirectory, .json],

@@ -1,3 +1,6 @@
+internal import Core
+internal import Dipper
+
 /// A command line that has been understood: the command, its operands and its options.
 package struct Invocation: Hashable, Sendable {
   /// The command.
@@ -21,6 +24,12 @@ package struct Invocation: Hashable, Sendable {
     package func path(named name: String) throws(UsageError) -> String {
       guard let text = String(validating: bytes, as: UTF8.self), !text.isEmpty else {
         throw UsageError("\(name) must be a path in UTF-8, and not empty")
+      }
+      // A directory that is called so can still be named, as ./s3:/x.
+      guard BucketURL.Scheme.allCases.allSatisfy({ !text.hasPrefix("\($0.rawValue)://") }) else {
+        throw UsageError(
+          "\(name) must be a path on this machine, and '\(text.utf8.printable)' is a bucket's URL"
+        )
       }
       return text
     }

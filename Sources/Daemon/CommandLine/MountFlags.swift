@@ -10,12 +10,9 @@ package struct MountFlags: Hashable, Sendable {
   /// Creates none.
   package init() {}
 
-  /// True if writing was asked for.
-  package var asksForWriting: Bool { isReadOnly == false }
-
   /// What goes to the kernel, in mount(8)'s words.
   ///
-  /// `ro`, `nosuid` and `nodev` are not among them: every mount has these.
+  /// `nosuid` and `nodev` are not among them: every mount has these. `ro` is an option of its own.
   package var kernelOptions: [String] {
     [
       isNotExecutable ? "noexec" : nil, keepsNoAccessTimes ? "noatime" : nil,

@@ -70,6 +70,23 @@ package struct Option: Sendable {
         default: "$XDG_STATE_HOME/dipper or ~/.local/state/dipper"
       )
     }
+    if name == .versionID, command == .put {
+      return Option(
+        .versionID,
+        .text("ID"),
+        in: .transfer,
+        "refused: it names a version to read, and an upload makes a new one"
+      )
+    }
+    if name == .logFile, command == .mount || command == .demo {
+      return Option(
+        .logFile,
+        .text("F"),
+        in: .output,
+        "where it is logged",
+        default: "standard error; the system's log for a mount in the background"
+      )
+    }
     if name == .ifMatch, command == .put {
       return Option(
         .ifMatch,
@@ -141,7 +158,7 @@ package struct Option: Sendable {
       in: .mount,
       "stay in the foreground, with the log on standard error"
     ),
-    Option(.readOnly, in: .mount, "refuse writes; in this version every mount does"),
+    Option(.readOnly, in: .mount, "refuse whatever changes something"),
     Option(
       .cacheDirectory,
       .text("DIR"),
@@ -167,7 +184,7 @@ package struct Option: Sendable {
     ),
     Option(.offline, in: .mount, "show and read what the cache has; ask the store nothing"),
     Option(.uid, .identifier, in: .mount, "owner of all files", default: "the user who mounts"),
-    Option(.gid, .identifier, in: .mount, "group of all files", default: "the group who mounts"),
+    Option(.gid, .identifier, in: .mount, "group of all files", default: "that user's"),
     Option(
       .umask,
       .mode(example: "022"),
@@ -297,7 +314,7 @@ package struct Option: Sendable {
       .text("F"),
       in: .output,
       "where it is logged",
-      default: "standard error; the system's log for a mount in the background"
+      default: "standard error"
     ),
     Option(
       .logFormat,

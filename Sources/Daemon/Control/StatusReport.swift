@@ -152,6 +152,25 @@ package struct MountStatus: Codable, Hashable, Sendable {
       case error
     }
 
+    /// Creates facts of the renaming of a directory; its parts are the keys below it.
+    package init(
+      renamingOf source: String,
+      to target: String,
+      bytesDone: Int,
+      bytesTotal: Int,
+      partsDone: Int,
+      partsTotal: Int
+    ) {
+      kind = "rename"
+      key = source
+      targetKey = target
+      self.bytesDone = bytesDone
+      self.bytesTotal = bytesTotal
+      self.partsDone = partsDone
+      self.partsTotal = partsTotal
+      state = "running"
+    }
+
     /// Creates facts of a download.
     package init(
       downloadOf key: String,
@@ -170,6 +189,26 @@ package struct MountStatus: Codable, Hashable, Sendable {
       self.partsTotal = partsTotal
       self.state = state
       self.error = error
+    }
+
+    /// Creates facts of an upload, as one part.
+    package init(
+      uploadOf key: String,
+      bytesDone: Int,
+      bytesTotal: Int,
+      state: String,
+      error: String?
+    ) {
+      self.init(
+        downloadOf: key,
+        bytesDone: bytesDone,
+        bytesTotal: bytesTotal,
+        partsDone: 0,
+        partsTotal: 1,
+        state: state,
+        error: error
+      )
+      kind = "upload"
     }
 
     /// Writes absent values as null rather than leaving them out: scripts look for the field.

@@ -15,6 +15,8 @@ package struct DoctorReport: Codable, Hashable, Sendable {
       case ok
       /// It works, but not as well as it could.
       case warning
+      /// It could not be tried, so nothing is known of it.
+      case skipped
       /// Something won't work.
       case failed
     }

@@ -70,9 +70,9 @@ package enum StoreJudgement {
     if let address = facts.endpoint {
       checks += [endpoint(address, facts), encryption(facts), region(facts), clock(facts)]
     }
-    checks.append(permission("list", facts.listing, facts, otherwise: nil))
-    checks.append(permission("head", facts.head, facts, otherwise: "nothing to try it with"))
-    checks.append(permission("get", facts.get, facts, otherwise: "nothing to try it with"))
+    checks.append(permission("list", facts.listing, facts))
+    checks.append(permission("head", facts.head, facts))
+    checks.append(permission("get", facts.get, facts))
     return checks
   }
 
@@ -197,7 +197,7 @@ package enum StoreJudgement {
   private static func clock(_ facts: StoreFacts) -> DoctorReport.Check {
     let name = "clock"
     guard let lead = facts.clockLead else {
-      return DoctorReport.Check(name, .ok, "not compared: the store did not tell the time")
+      return DoctorReport.Check(name, .skipped, "not compared: the store did not tell the time")
     }
     let magnitude = lead < .zero ? .zero - lead : lead
     let seconds = magnitude.components.seconds
@@ -219,12 +219,17 @@ package enum StoreJudgement {
   private static func permission(
     _ operation: String,
     _ outcome: StoreFacts.Outcome?,
-    _ facts: StoreFacts,
-    otherwise: String?
+    _ facts: StoreFacts
   ) -> DoctorReport.Check {
     let name = "may \(operation)"
     switch outcome {
-    case nil: return DoctorReport.Check(name, .ok, otherwise ?? "not tried")
+    case nil:
+      return DoctorReport.Check(
+        name,
+        .skipped,
+        failure(facts.listing) == nil
+          ? "nothing is there to try it with" : "not tried, since listing failed"
+      )
     case .done: return DoctorReport.Check(name, .ok, "yes")
     case .failed(let error):
       return DoctorReport.Check(
@@ -232,7 +237,8 @@ package enum StoreJudgement {
         .failed,
         error.description,
         advice: error.kind == .accessDenied
-          ? "allow these credentials \(right(operation, facts)) in the bucket's policy" : nil
+          ? "allow these credentials \(right(operation, facts)) in the bucket's policy"
+          : "do what is said above, or try again later"
       )
     }
   }

@@ -3,6 +3,7 @@ internal import Core
 internal import Dipper
 internal import Filesystem
 internal import FuseBridge
+internal import ObjectFiles
 internal import Support
 internal import Transfer
 
@@ -53,20 +54,24 @@ struct MountParts: Sendable {
       warn(MountPreparation.emptyCacheWarning(settings, known))
       offline.learn(known)
     }
+    let filesystem = MountedBucket(
+      store: store,
+      cache: cache,
+      options: options(settings),
+      digest: .sha256,
+      time: time,
+      timers: timers,
+      memory: budget,
+      errors: errors,
+      log: log,
+      makeDrafts: try drafts(settings, bucket.location, store, cache, environment)
+    )
+    warn((await filesystem.recoverDrafts())?.message)
+    filesystem.startRecoveringRenamings()
     return MountParts(
       settings: settings,
       cache: cache,
-      filesystem: MountedBucket(
-        store: store,
-        cache: cache,
-        options: options(settings),
-        digest: .sha256,
-        time: time,
-        timers: timers,
-        memory: budget,
-        errors: errors,
-        log: log
-      ),
+      filesystem: filesystem,
       metrics: metrics,
       errors: errors,
       since: time.wallTime,
@@ -156,6 +161,7 @@ struct MountParts: Sendable {
     // To the others the kernel would not listen.
     options.offersWholeFiles = settings.usesPassthrough && ProcessEnvironment.userID == 0
     options.isOffline = settings.isOffline
+    options.contentTypes = contentTypes()
     // The other half is left to transfers.
     options.listingMemoryMax = settings.memory / 2
     options.prefetch = PrefetchPolicy.Limits(
@@ -166,6 +172,46 @@ struct MountParts: Sendable {
     return options
   }
 
+  /// The system's table of content types, empty where there is none.
+  private static func contentTypes() -> ContentTypes {
+    // Source: mime.types(5): this is where it lies.
+    guard let bytes = try? SmallFile.read("/etc/mime.types") else { return ContentTypes() }
+    return ContentTypes(parsing: String(decoding: bytes, as: UTF8.self))
+  }
+
+  /// Makes what is written to; nil in a mount that only reads.
+  private static func drafts(
+    _ settings: MountSettings,
+    _ location: String,
+    _ store: any ObjectStore,
+    _ cache: ObjectCache,
+    _ environment: TransferEnvironment
+  ) throws(MountFailure) -> ((any DraftObserver, ObjectFile.Environment) -> Drafts)? {
+    guard !settings.isReadOnly else { return nil }
+    let staging: StagingArea
+    do throws(DiskFailure) {
+      staging = try StagingArea(at: cache.path + "/staged", log: environment.log)
+    } catch {
+      throw failure(.disk(error), settings)
+    }
+    var stated = Drafts.Settings()
+    stated.parallel = settings.parallel
+    stated.retryCountMax = settings.retryCountMax
+    return { observer, files in
+      Drafts(
+        Drafts.Environment(
+          store: store,
+          storeName: location,
+          staging: staging,
+          transfers: environment,
+          files: files,
+          observer: observer,
+          settings: stated
+        )
+      )
+    }
+  }
+
   private static func name(_ url: BucketURL) -> String {
     url.key.isEmpty ? url.bucketName : "\(url.bucketName)/\(url.key.printable)"
   }
@@ -174,8 +220,7 @@ struct MountParts: Sendable {
   func session(at mountpoint: Mountpoint, whenReady: @escaping @Sendable () -> Void) -> FuseSession
   {
     var options = MountOptions(fsName: bucketName)
-    // Writing is not built yet, whatever was asked for.
-    options.isReadOnly = true
+    options.isReadOnly = settings.isReadOnly
     options.allowsOther = settings.allowsOther
     options.extraOptions = settings.mountFlags.kernelOptions
     options.backingDirectory = settings.usesPassthrough ? cache.path : nil
@@ -187,6 +232,14 @@ struct MountParts: Sendable {
       whenReady: whenReady
     )
   }
+
+  /// Stores what isn't stored yet.
+  ///
+  /// - Returns: what could not be; its bytes stay in the cache directory for the next mount.
+  func finish() async -> [PendingFile] { await filesystem.finish() }
+
+  /// What is to be stored before the mount can end, in words; nil if nothing is.
+  var pendingWords: String? { PendingWords.waiting(for: filesystem.pendingFiles) }
 
   /// Ends what is on its way, keeps what arrived, and lets go of the cache.
   func close() async {
@@ -212,11 +265,12 @@ struct MountParts: Sendable {
       bucket: bucketName,
       processID: Disk.processID,
       since: since,
-      isReadOnly: true,
+      isReadOnly: settings.isReadOnly,
       cache: MountStatus.Cache(
         directory: cache.path,
         bytes: cache.byteCount,
-        limitBytes: settings.cacheSize
+        limitBytes: settings.cacheSize,
+        dirtyBytes: filesystem.dirtyByteCount
       ),
       memory: MountStatus.Memory(
         residentBytes: ProcessLimits.residentByteCount,
@@ -227,9 +281,58 @@ struct MountParts: Sendable {
     status.log = log.place
     status.passthrough = passthrough?.description
     status.counters?.passthroughOpens = passthrough?.openCount ?? 0
-    status.transfers = cache.openDownloads.compactMap(transfer)
+    let pending = filesystem.pendingFiles
+    status.transfers = cache.openDownloads.compactMap(transfer) + pending.map { transfer($0) }
+    status.transfers? += filesystem.renamings.map { transfer($0) }
+    status.unsaved = unsaved(pending)
     status.errors = errors.all.map { MountStatus.Failure($0, errnoName: $0.error.code.errnoName) }
     return status
+  }
+
+  /// What could not be stored.
+  private func unsaved(_ files: [PendingFile]) -> [MountStatus.Unsaved] {
+    let known = files.compactMap { file in
+      file.failure.map { reason in
+        MountStatus.Unsaved(
+          path: file.path,
+          bytes: file.size,
+          reason: reason,
+          keptAt: file.keptAt
+        )
+      }
+    }
+    let unknown = filesystem.unreadableDrafts.map { path in
+      MountStatus.Unsaved(
+        path: "",
+        bytes: 0,
+        reason: "what an earlier mount left here is damaged, or of another version of dipper",
+        keptAt: path
+      )
+    }
+    return known + unknown
+  }
+
+  /// A file that is being written, or is to be stored.
+  private func transfer(_ file: PendingFile) -> MountStatus.Transfer {
+    MountStatus.Transfer(
+      uploadOf: file.key,
+      bytesDone: max(0, file.size - file.dirtyByteCount),
+      bytesTotal: file.size,
+      state: file.failure == nil ? "waiting" : "failed",
+      error: file.failure
+    )
+  }
+
+  /// A directory that is being renamed; its parts are the keys below it.
+  private func transfer(_ renaming: DirectoryRenaming) -> MountStatus.Transfer {
+    MountStatus.Transfer(
+      renamingOf: renaming.source,
+      to: renaming.target,
+      bytesDone: renaming.progress.byteCountDone,
+      bytesTotal: renaming.progress.byteCount,
+      partsDone: renaming.progress.keyCountDone,
+      partsTotal: renaming.progress.keyCount
+    )
   }
 
   /// A download with something on its way.

@@ -19,6 +19,8 @@ package final class MountRun: Sendable {
   private let session = Lock<FuseSession?>(nil)
   // Opened when everything is put away, so that `unmount` returns no sooner.
   private let isFinished = Monitor(false)
+  // What could not be stored at the end, in a sentence.
+  private let unsaved = Lock(String?.none)
 
   /// Creates a run; nothing happens yet.
   ///
@@ -86,11 +88,16 @@ package final class MountRun: Sendable {
       throw MountFailure(error.message)
     }
     self.session.withLock { $0 = session }
-    for note in notes + settings.notes { report.note(note) }
+    for note in notes { report.note(note) }
     let control = startControl(mountpoint, parts)
     log.write(.info, "mounted", ["bucket": parts.bucketName, "mountpoint": mountpoint.path])
     if lifecycle.withLock({ $0.mounted() }) == .leave { leave(session) }
     let failure = serveRequests(session)
+    let left = AsyncWork.wait { await parts.finish() }
+    if let sentence = PendingWords.unsaved(left, mountpoint: mountpoint.path) {
+      log.write(.error, sentence)
+      unsaved.withLock { $0 = sentence }
+    }
     AsyncWork.wait { await parts.close() }
     log.write(.info, "unmounted", ["mountpoint": mountpoint.path])
     isFinished.withLock(wakingAll: true) { $0 = true }
@@ -120,7 +127,7 @@ package final class MountRun: Sendable {
         case .status:
           let passthrough = session.withLock { $0 }?.passthrough
           caller(ControlAnswer(status: parts.status(at: mountpoint, passthrough)))
-        case .unmount: unmount(mountpoint, caller)
+        case .unmount: unmount(mountpoint, parts, caller)
         case .warm, .evict, .map: cacheRequests.carryOut(request, for: caller)
         }
       }
@@ -135,7 +142,11 @@ package final class MountRun: Sendable {
   }
 
   /// `dipper unmount`: refuses if the mount is in use, else returns when all is put away.
-  private func unmount(_ mountpoint: Mountpoint, _ answer: ControlCaller) {
+  private func unmount(
+    _ mountpoint: Mountpoint,
+    _ parts: MountParts,
+    _ answer: ControlCaller
+  ) {
     guard let session = session.withLock({ $0 }) else {
       answer(ControlAnswer(error: "the mount is not up yet; try again"))
       return
@@ -148,13 +159,21 @@ package final class MountRun: Sendable {
       return
     }
     lifecycle.withLock { $0.takenOff() }
-    for second in 1...Self.copiesPatienceSeconds {
+    var secondsOfCopies = 0
+    while secondsOfCopies < Self.copiesPatienceSeconds {
       if waitUntilFinished(.seconds(1)) {
-        answer(ControlAnswer(isDone: true))
+        answer(
+          unsaved.withLock { $0 }.map { ControlAnswer(error: $0) } ?? ControlAnswer(isDone: true)
+        )
         return
       }
+      if let pending = parts.pendingWords {
+        answer(ControlAnswer(waiting: pending))
+        continue
+      }
+      secondsOfCopies += 1
       // The kernel lets go of a mount only when its last copy in any namespace is gone.
-      let copies = second < 2 ? nil : device.flatMap { MountCopies.find(of: $0).words }
+      let copies = secondsOfCopies < 2 ? nil : device.flatMap { MountCopies.find(of: $0).words }
       let cause = copies.map { "the copy of the mount that \($0) has in another mount namespace" }
       answer(ControlAnswer(waiting: cause ?? "the kernel to let go of the mount"))
     }

@@ -28,6 +28,8 @@ package struct MountSettings: Sendable {
   package var deadline: Duration = .seconds(60)
   /// True if the store is not to be asked: what the cache has is all there is.
   package var isOffline = false
+  /// True if nothing can be changed through the mount.
+  package var isReadOnly = false
   /// The owner of everything.
   package var userID: UInt32
   /// The group of everything.
@@ -75,6 +77,8 @@ package struct MountSettings: Sendable {
     metadataTTL = invocation.duration(.metadataTTL) ?? metadataTTL
     deadline = invocation.duration(.deadline) ?? deadline
     isOffline = invocation.has(.offline)
+    // Offline there is nobody to store anything.
+    isReadOnly = invocation.has(.readOnly) || isOffline
     userID = invocation.number(.uid).map { UInt32($0) } ?? ProcessEnvironment.userID
     groupID = invocation.number(.gid).map { UInt32($0) } ?? ProcessEnvironment.groupID
     umask = UInt16(invocation.number(.umask) ?? 0)
@@ -86,12 +90,6 @@ package struct MountSettings: Sendable {
     usesPassthrough = !invocation.has(.noPassthrough)
     // A few beyond the parts, for lookups and listings.
     bucket.requestCountMax = parallel + 16
-  }
-
-  /// What was asked for and can't be had, in sentences.
-  var notes: [String] {
-    mountFlags.asksForWriting
-      ? ["mounts are read-only in this release, so 'rw' has no effect"] : []
   }
 
   /// Where the cache is if nothing is said: as the desktop's rules have it.

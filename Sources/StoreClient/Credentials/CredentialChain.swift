@@ -185,7 +185,7 @@ package final class CredentialChain: Sendable {
         "credentials found",
         [
           "source": found.place,
-          "access_key": found.identity.credentials?.accessKey ?? "none",
+          "access_key": found.identity.credentials.map { "\($0.accessKey.prefix(4))..." } ?? "none",
           "expiry": found.expiry?.iso8601 ?? "",
         ]
       )

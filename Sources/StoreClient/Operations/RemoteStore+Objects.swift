@@ -9,10 +9,16 @@ extension RemoteStore {
     conditions: ReadConditions,
     context: RequestContext
   ) async throws(StoreError) -> ObjectMetadata {
-    let metadata = try await read(
-      dialect.headObject(key, versionID: versionID, conditions: conditions),
-      context
-    )
+    let metadata: ObjectMetadata
+    do throws(StoreError) {
+      metadata = try await read(
+        dialect.headObject(key, versionID: versionID, conditions: conditions),
+        context
+      )
+    } catch {
+      throw versionID.map { error.blaming(versionID: $0) } ?? error
+    }
+    if let versionID { try metadata.check(versionID: versionID, of: key) }
     // A store that ignores conditions answers with whatever is there now.
     if let objection = conditions.objection(to: metadata.version) {
       throw StoreError(.preconditionFailed, .headObject, key: key, message: objection)
@@ -102,5 +108,40 @@ extension RemoteStore {
     metadata.currentVersionID = stored.versionID
     metadata.crc64 = stored.crc64
     return metadata
+  }
+}
+
+extension ObjectMetadata {
+  /// Checks that the answer is of the version that was asked for by its id.
+  ///
+  /// A store without versions may ignore the id and answer with whatever is there now. `null` is the
+  /// version of an object from before a bucket kept versions, which not every answer names.
+  ///
+  /// Source: Amazon S3 API Reference, "HeadObject", `x-amz-version-id`.
+  fileprivate func check(versionID: String, of key: ObjectKey) throws(StoreError) {
+    guard versionID != "null" || currentVersionID != nil else { return }
+    guard currentVersionID != versionID else { return }
+    throw StoreError(
+      currentVersionID == nil ? .unsupported : .preconditionFailed,
+      .headObject,
+      key: key,
+      message:
+        currentVersionID
+        .map { "the store answers with version \($0.utf8.printable) instead" }
+        ?? "the store doesn't answer with a version, so the bucket keeps none"
+    )
+  }
+}
+
+extension StoreError {
+  /// Names an id of a version as a likely reason of a refusal that has none: an answer to HEAD has no
+  /// body to say so.
+  fileprivate func blaming(versionID: String) -> StoreError {
+    guard status == 400, code == nil else { return self }
+    var error = self
+    error.message =
+      "the store refuses the request without a reason; likely ones are that "
+      + "\"\(versionID.utf8.printable)\" is no id of a version, or that the credentials have expired"
+    return error
   }
 }

@@ -25,7 +25,7 @@ extension S3Answers {
       request: request,
       body: body
     )
-    var message = body?.text("Message").flatMap { $0.shown(300) } ?? sentence(for: kind, answer)
+    var message = body?.text("Message").flatMap { $0.clause(300) } ?? sentence(for: kind, answer)
     let endpoint = body?.text("Endpoint")
     if redirectStatuses.contains(answer.status), kind == .invalidRequest {
       message = redirectSentence(answer, endpoint: endpoint)

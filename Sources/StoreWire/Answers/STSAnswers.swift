@@ -91,7 +91,7 @@ package enum STSAnswers {
     let document = try? XMLDocument(answer.body)
     let record = document?.records.first { $0.name == "Error" }?.fields
     let code = record?.text("Code").flatMap { $0.shown(64) }
-    let message = record?.text("Message").flatMap { $0.shown(200) }
+    let message = record?.text("Message").flatMap { $0.clause(200) }
     let facts = [code, message].compactMap { $0 }.joined(separator: ": ")
     return STSError("STS refuses (HTTP \(answer.status))" + (facts.isEmpty ? "" : ": \(facts)"))
   }

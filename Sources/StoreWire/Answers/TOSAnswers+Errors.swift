@@ -79,7 +79,7 @@ extension TOSAnswers {
     let code = document?.code?.shown(64)
     let detail = (document?.detail ?? answer.fields["x-tos-ec"])?.shown(64)
     let kind = kind(answer, code: code, detail: detail, request, document)
-    var message = document?.message?.shown(300) ?? sentence(for: kind, answer)
+    var message = document?.message?.clause(300) ?? sentence(for: kind, answer)
     if redirectStatuses.contains(answer.status), kind == .invalidRequest {
       message = redirectSentence(answer, endpoint: document?.endpoint)
     }

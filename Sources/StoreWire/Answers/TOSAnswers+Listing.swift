@@ -65,8 +65,14 @@ extension TOSAnswers {
   /// What `S3Answers.listing` says of odd entries and of pages that lead nowhere holds here too. A page
   /// may be short, or empty, although more follows; its lists may be missing or null.
   ///
-  /// Where the bucket isn't known to be flat (`isFlat`), a directory that isn't there may be told with 404,
-  /// which is `.notFound`.
+  /// - Parameters:
+  ///   - answer: the store's answer.
+  ///   - request: the request that it answers.
+  ///   - list: what was asked for.
+  ///   - isFlat: true if the bucket is known to be flat. Elsewhere a directory that isn't there may be
+  ///     told with 404, which is `.notFound`.
+  /// - Returns: the page, and how many entries were left out of it.
+  /// - Throws: `StoreError` if the store refused, or its page breaks the protocol.
   package static func listing(
     _ answer: WireAnswer,
     to request: WireRequest,

@@ -101,4 +101,11 @@ extension String {
     let text = String(prefix(countMax)).utf8.printable
     return text.isEmpty ? nil : text
   }
+
+  /// The text as a part of a sentence that goes on: as `shown`, without the full stop at its end.
+  func clause(_ countMax: Int) -> String? {
+    guard var text = shown(countMax) else { return nil }
+    while let last = text.last, last == "." || last.isWhitespace { text.removeLast() }
+    return text.isEmpty ? nil : text
+  }
 }

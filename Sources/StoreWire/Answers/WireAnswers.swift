@@ -78,10 +78,14 @@ extension WireAnswers {
           request.operation,
           key: request.key,
           status: answer.status,
-          message: "the object ends at byte \(size), before the end of \(get.range)"
+          message: "the object ends at byte \(size), before the end of \(get.range.inWords)"
         )
       }
-      throw invalid(answer, to: request, "the store sent bytes \(range) instead of \(get.range)")
+      throw invalid(
+        answer,
+        to: request,
+        "the store sent \(range.inWords) instead of \(get.range.inWords)"
+      )
     }
     if let length = answer.fields["Content-Length"], length.utf8.sizeValue != range.count {
       throw invalid(answer, to: request, "the answer's length is not that of its range")

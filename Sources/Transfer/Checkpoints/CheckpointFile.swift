@@ -1,18 +1,18 @@
-internal import Core
+package import Core
 internal import Support
 
 /// A checkpoint's file: its head written whole and renamed into place, then lines appended, one write
 /// each.
 ///
 /// A crash can tear the last line and nothing else. Nothing is synchronized to the disk on the way.
-final class CheckpointFile: Sendable {
+package final class CheckpointFile: Sendable {
   /// Larger files are not ours: 65,536 units of a download make 4 MiB.
-  private static let sizeMax = 64 << 20
+  package static let sizeMax = 64 << 20
   /// EEXIST.
   private static let existsErrno: Int32 = 17
 
   /// Its path.
-  let path: String
+  package let path: String
   private let file: FileDescriptor
   private let isLineCut = Lock(false)
   private let faults: PartFile.DiskFaults?
@@ -24,7 +24,7 @@ final class CheckpointFile: Sendable {
   }
 
   /// Opens a checkpoint that is there, to append lines.
-  static func open(
+  package static func open(
     _ path: String,
     _ faults: PartFile.DiskFaults? = nil
   ) throws(PartFile.OpenError) -> CheckpointFile {
@@ -40,7 +40,7 @@ final class CheckpointFile: Sendable {
   ///   - faults: makes steps fail in tests.
   /// - Returns: the file, open for more lines.
   /// - Throws: `PartFile.OpenError`; what was at `path` is as it was then.
-  static func replace(
+  package static func replace(
     _ path: String,
     with text: String,
     isLasting: Bool = false,
@@ -78,7 +78,7 @@ final class CheckpointFile: Sendable {
   }
 
   /// Appends a line with one write: a crash leaves all of it, a part of it, or nothing.
-  func append(_ line: String) throws(DiskFailure) {
+  package func append(_ line: String) throws(DiskFailure) {
     // A line that a full disk cut short must not swallow the next one.
     let isCut = isLineCut.withLock { isCut in
       defer { isCut = false }
@@ -96,8 +96,20 @@ final class CheckpointFile: Sendable {
     }
   }
 
+  /// Takes back what a failed write has left behind the first `size` bytes.
+  package func truncate(to size: Int) throws(DiskFailure) {
+    try file.truncate(to: size)
+    isLineCut.withLock { $0 = false }
+  }
+
+  /// Its bytes.
+  package func size() throws(DiskFailure) -> Int { try file.size() }
+
+  /// Waits until its lines are on the disk.
+  package func synchronize() throws(DiskFailure) { try file.synchronize() }
+
   /// The text of a checkpoint; nil if there is none.
-  static func text(at path: String) throws -> [UInt8]? {
+  package static func text(at path: String, sizeMax: Int = sizeMax) throws -> [UInt8]? {
     guard try Disk.status(of: path) != nil else { return nil }
     let file = try PartFile.openOwn(path, [.read])
     let size = try file.size()

@@ -1,8 +1,8 @@
 /// Percent-encoding of checkpoint fields, so that a value is one word of printable ASCII whatever
 /// bytes it has.
-enum PercentEncoding {
+package enum PercentEncoding {
   /// Returns `bytes` with everything but letters, digits and `-._~/:@=+` as `%NN`.
-  static func encoded(_ bytes: some Sequence<UInt8>) -> String {
+  package static func encoded(_ bytes: some Sequence<UInt8>) -> String {
     var text = ""
     for byte in bytes {
       if isPlain(byte) {
@@ -16,7 +16,7 @@ enum PercentEncoding {
   }
 
   /// Returns the bytes that `text` spells; nil if it is not well formed.
-  static func decoded(_ text: some Sequence<UInt8>) -> [UInt8]? {
+  package static func decoded(_ text: some Sequence<UInt8>) -> [UInt8]? {
     var bytes: [UInt8] = []
     var iterator = text.makeIterator()
     while let byte = iterator.next() {

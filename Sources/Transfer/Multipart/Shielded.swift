@@ -10,6 +10,9 @@ enum Shielded {
   ///   - lingering: how long `body` goes on at most after the task that asks was cancelled; nil is for
   ///     as long as it takes.
   ///   - timers: what ends it then.
+  ///   - body: the work.
+  /// - Returns: what came of it.
+  /// - Throws: what `body` throws.
   static func run<Answer: Sendable, Failure: Error>(
     lingering: Duration? = nil,
     timers: Timers? = nil,

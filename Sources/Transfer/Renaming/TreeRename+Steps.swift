@@ -81,14 +81,52 @@ extension TreeRename {
     } catch {
       switch error {
       case .sourceChanged: return
-      case .store(let failure) where failure.kind == .notFound: return
+      case .store(let failure) where failure.kind == .notFound:
+        // Some stores list a directory's marker and have no object there that could be copied (SeaweedFS).
+        guard object.size == 0, object.key.bytes.last == UInt8(ascii: "/") else { return }
+        let target = try await putMarker(key)
+        await record.confirmed(
+          rest,
+          RenameJournal.Copied(source: object.version.state, target: target)
+        )
       default: throw error
       }
     }
   }
 
+  private func putMarker(_ key: ObjectKey) async throws(TransferError) -> String {
+    do throws(StoreError) {
+      let marker = PutRequest(key: key, contentType: "application/x-directory")
+      return try await store.put(marker, body: .empty, context: context()).version.state
+    } catch {
+      throw TransferError(error)
+    }
+  }
+
   /// One request copies it, with all that belongs to it.
+  ///
+  /// A listing's tag isn't HEAD's everywhere (SeaweedFS, of a directory's marker), so where the condition
+  /// fails it is asked for. Has it changed, then a later listing tells that, too.
   private func copyWhole(
+    _ object: ObjectMetadata,
+    to key: ObjectKey
+  ) async throws(TransferError) -> String {
+    do throws(TransferError) {
+      return try await copyByOneRequest(object, to: key)
+    } catch {
+      guard case .sourceChanged = error else { throw error }
+      var found: ObjectMetadata
+      do throws(StoreError) {
+        found = try await store.head(object.key, versionID: nil, ifMatch: nil, context: context())
+      } catch let failure {
+        throw TransferError(failure)
+      }
+      found.storageClass = object.storageClass
+      return try await copyByOneRequest(found, to: key)
+    }
+  }
+
+  private func copyByOneRequest(
     _ object: ObjectMetadata,
     to key: ObjectKey
   ) async throws(TransferError) -> String {

@@ -1,5 +1,6 @@
 internal import Core
 internal import Crypto
+internal import Support
 
 /// Which checksums of a part a store's answer can be compared with.
 struct ChecksumKinds: Hashable, Sendable {
@@ -45,6 +46,34 @@ struct PartChecksums: Hashable, Sendable {
   static func of(_ bytes: [UInt8], _ kinds: ChecksumKinds) -> PartChecksums {
     var builder = Builder(kinds)
     builder.update(bytes.span.bytes)
+    return builder.finish()
+  }
+  /// What is read at a time.
+  private static let chunkSize = 1 << 20
+
+  /// Reads a range of a file and returns its checksums; nil if the file ends before the range does.
+  static func of(
+    _ range: ByteRange,
+    in file: FileDescriptor,
+    _ kinds: ChecksumKinds
+  ) throws(DiskFailure) -> PartChecksums? {
+    guard !kinds.isEmpty else { return PartChecksums() }
+    let buffer = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: min(chunkSize, range.count),
+      alignment: 4096
+    )
+    defer { buffer.deallocate() }
+    var builder = Builder(kinds)
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      let piece = UnsafeMutableRawBufferPointer(
+        rebasing: buffer[..<min(buffer.count, range.upperBound - offset)]
+      )
+      let count = try file.read(into: piece, at: offset)
+      guard count == piece.count else { return nil }
+      builder.update(UnsafeRawBufferPointer(piece).bytes)
+      offset += count
+    }
     return builder.finish()
   }
 }

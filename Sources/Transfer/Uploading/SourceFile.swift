@@ -11,9 +11,6 @@ struct SourceFile: Sendable {
   let version: ObjectVersion
   private let file: FileDescriptor
 
-  /// What is read at a time for a checksum.
-  private static let chunkSize = 1 << 20
-
   /// Opens the regular file at `path`.
   init(_ path: String) throws(TransferError) {
     do throws(DiskFailure) {
@@ -97,27 +94,14 @@ struct SourceFile: Sendable {
     of range: ByteRange,
     _ kinds: ChecksumKinds
   ) throws(TransferError) -> PartChecksums {
-    guard !kinds.isEmpty else { return PartChecksums() }
-    let buffer = UnsafeMutableRawBufferPointer.allocate(
-      byteCount: min(Self.chunkSize, range.count),
-      alignment: 4096
-    )
-    defer { buffer.deallocate() }
-    var builder = PartChecksums.Builder(kinds)
-    var offset = range.lowerBound
-    while offset < range.upperBound {
-      let piece = UnsafeMutableRawBufferPointer(
-        rebasing: buffer[..<min(buffer.count, range.upperBound - offset)]
-      )
-      let count: Int
-      do throws(DiskFailure) { count = try file.read(into: piece, at: offset) } catch {
-        throw .disk(error)
-      }
-      guard count == piece.count else { throw .sourceChanged(was: version, isNow: nil) }
-      builder.update(UnsafeRawBufferPointer(piece).bytes)
-      offset += count
+    let sums: PartChecksums?
+    do throws(DiskFailure) {
+      sums = try PartChecksums.of(range, in: file, kinds)
+    } catch {
+      throw .disk(error)
     }
-    return builder.finish()
+    guard let sums else { throw .sourceChanged(was: version, isNow: nil) }
+    return sums
   }
 
   /// Reads all of it, if it is small.

@@ -74,7 +74,8 @@ struct BucketURLTests {
       ("file://data/x", .bucket, "needs an absolute path"),
       ("file:///nowhere", .bucket, "there is no such directory"),
       ("file:///srv/nowhere", .bucket, "there is no such directory"),
-      ("file:///nowhere/x", .object, "there is no directory /nowhere"),
+      ("file:///nowhere/x", .object, "there is no directory /nowhere to be the bucket"),
+      ("file:///nowhere/x/y", .prefix, "write // where the bucket ends"),
       ("file:///srv", .object, "is a directory"),
     ]
   )

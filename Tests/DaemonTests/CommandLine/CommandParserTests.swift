@@ -84,9 +84,9 @@ struct CommandParserTests {
         == ["noexec", "noatime", "sync", "dirsync"]
     )
     #expect(try flags("noexec,noatime,sync", "exec,atime,async").kernelOptions == [])
-    #expect(try flags("rw").asksForWriting)
-    #expect(try !flags("rw", "ro").asksForWriting)
-    #expect(try !flags("defaults,relatime").asksForWriting)
+    #expect(try flags("rw").isReadOnly == false)
+    #expect(try flags("rw", "ro").isReadOnly == true)
+    #expect(try flags("defaults,relatime").isReadOnly == nil)
     #expect(throws: UsageError.self) { try flags("noexec=1") }
     #expect(throws: UsageError.self) { try flags("noexecute") }
   }
@@ -235,6 +235,23 @@ struct CommandParserTests {
   func plannedCommandsAreParsedLikeOthers() throws {
     #expect(try invocation("put", "f", "s3://b/k", "--part-size", "8M").command == .put)
     #expect(refusal("warm")?.contains("needs PATH...") == true)
+  }
+}
+
+@Suite
+struct OperandTests {
+  @Test(arguments: ["s3://data/b", "tos://data/b", "file:///srv/data"])
+  func aBucketsURLIsNoPathOfThisMachine(text: String) {
+    let operand = Invocation.Operand(Array(text.utf8))
+    let error = #expect(throws: UsageError.self) { try operand.path(named: "FILE") }
+    #expect(
+      error?.message == "FILE must be a path on this machine, and '\(text)' is a bucket's URL"
+    )
+  }
+
+  @Test(arguments: ["./s3:/data", "./s3://data", "s3:", "s3", "/srv/s3://data", "http://x"])
+  func whatOnlyLooksLikeOneIsAPath(text: String) throws {
+    #expect(try Invocation.Operand(Array(text.utf8)).path(named: "FILE") == text)
   }
 }
 

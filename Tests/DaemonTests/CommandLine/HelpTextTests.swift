@@ -38,4 +38,16 @@ struct HelpTextTests {
       #expect(parsed.command == name)
     }
   }
+
+  @Test(arguments: CommandName.allCases)
+  func onlyWhatMountsSpeaksOfTheLogOfAMount(name: CommandName) {
+    let speaks = HelpText.text(for: name).contains("the system's log for a")
+    #expect(speaks == (name == .mount || name == .demo))
+  }
+
+  @Test
+  func whatAnUploadRefusesItsHelpSays() {
+    #expect(Option.named(.versionID, for: .put).summary.hasPrefix("refused"))
+    #expect(refusal("put", "f", "s3://b/k", "--version-id", "A")?.contains("leave it out") == true)
+  }
 }

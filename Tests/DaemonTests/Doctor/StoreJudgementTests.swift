@@ -56,6 +56,37 @@ struct StoreJudgementTests {
   }
 
   @Test
+  func whatCouldNotBeTriedIsSkippedAndNotOk() throws {
+    let refused = verdicts {
+      $0.listing = failure(.noSuchBucket, status: 404)
+      $0.head = nil
+      $0.get = nil
+      $0.clockLead = nil
+    }
+    #expect(refused["may list"] == .failed)
+    #expect(refused["may head"] == .skipped)
+    #expect(refused["may get"] == .skipped)
+    #expect(refused["clock"] == .skipped)
+    var empty = healthy
+    empty.head = nil
+    let check = try #require(
+      StoreJudgement.checks(empty, now: now).first { $0.check == "may head" }
+    )
+    #expect(check.verdict == .skipped)
+    #expect(check.message == "nothing is there to try it with")
+    #expect(!DoctorReport(checks: [check]).hasFailed)
+  }
+
+  @Test(arguments: [StoreError.Kind.accessDenied, .noSuchBucket, .unreachable, .badCredentials])
+  func whatFailedSaysWhatToDo(kind: StoreError.Kind) {
+    var facts = healthy
+    facts.listing = failure(kind)
+    let failed = StoreJudgement.checks(facts, now: now).filter { $0.verdict == .failed }
+    #expect(!failed.isEmpty)
+    for check in failed { #expect(check.advice?.isEmpty == false, "\(check.check)") }
+  }
+
+  @Test
   func noAnswerIsTheEndpointsFault() {
     let found = verdicts { $0.listing = failure(.unreachable) }
     #expect(found["endpoint"] == .failed)

@@ -1,0 +1,102 @@
+internal import Core
+internal import ObjectFiles
+
+/// Which node's bytes are a draft's.
+///
+/// A draft is found by its node while the kernel knows that, and by its key for as long as the key's
+/// name leads to it. A file whose name was removed keeps its draft by the node alone.
+struct DraftTable {
+  private var byNode: [NodeID: Draft] = [:]
+  private var byKey: [ObjectKey: Draft] = [:]
+
+  /// The draft of a node.
+  subscript(_ node: NodeID) -> Draft? { byNode.isEmpty ? nil : byNode[node] }
+
+  /// The draft that a key's name leads to.
+  func draft(at key: ObjectKey) -> Draft? { byKey.isEmpty ? nil : byKey[key] }
+
+  /// The node whose bytes are a draft's, if the kernel knows it.
+  func node(of draft: Draft) -> NodeID? { byNode.first { $0.value === draft }?.key }
+
+  /// True if there are drafts below a directory's prefix.
+  func hasDraft(below prefix: ObjectKey) -> Bool { byKey.keys.contains { $0.hasPrefix(prefix) } }
+
+  /// The drafts whose names are below a directory's prefix.
+  func drafts(below prefix: ObjectKey) -> [Draft] {
+    byKey.filter { $0.key.hasPrefix(prefix) }.map(\.value)
+  }
+
+  /// A draft is what a key's name leads to, and a node's if the kernel has one.
+  mutating func add(_ draft: Draft, at key: ObjectKey, _ node: NodeID?) {
+    byKey[key] = draft
+    if let node { byNode[node] = draft }
+  }
+
+  /// The kernel was given a node for a child.
+  mutating func found(_ entry: Entry, _ node: NodeID) {
+    guard !byKey.isEmpty, entry.kind == .file, byNode[node] == nil else { return }
+    byNode[node] = byKey[entry.key]
+  }
+
+  /// The draft has ended, or its name leads elsewhere and nobody has it open.
+  mutating func remove(_ draft: Draft, at key: ObjectKey, _ node: NodeID?) {
+    if byKey[key] === draft { byKey[key] = nil }
+    if let node, byNode[node] === draft { byNode[node] = nil }
+  }
+
+  /// A key's name leads nowhere, or elsewhere.
+  mutating func unname(_ key: ObjectKey) { byKey[key] = nil }
+
+  /// A key's name leads to the draft of another.
+  mutating func rename(_ key: ObjectKey, to newKey: ObjectKey) {
+    byKey[newKey] = byKey.removeValue(forKey: key)
+  }
+
+  /// The kernel has forgotten a node.
+  ///
+  /// - Returns: its draft, if no name leads to it either.
+  mutating func forget(_ node: NodeID) -> Draft? {
+    guard !byNode.isEmpty, let draft = byNode.removeValue(forKey: node) else { return nil }
+    return byKey.values.contains { $0 === draft } ? nil : draft
+  }
+}
+
+/// What is shown of a node since it was changed through this mount, beside what the store says of it.
+struct ShownFacts: Hashable, Sendable {
+  var permissions: UInt16?
+  var userID: UInt32?
+  var groupID: UInt32?
+  var modified: Timestamp?
+
+  /// Shows what was changed.
+  mutating func apply(_ changes: AttributeChanges, at now: Timestamp) {
+    permissions = changes.permissions ?? permissions
+    userID = changes.userID ?? userID
+    groupID = changes.groupID ?? groupID
+    switch changes.modified {
+    case .now: modified = now
+    case .at(let time): modified = time
+    case nil: break
+    }
+  }
+
+  /// A write takes the rights away that a program would get by being set-user-id.
+  mutating func wasWritten() {
+    // Source: inode(7), "set-group-ID bit": without the group's right to execute it means a lock.
+    guard let before = permissions else { return }
+    permissions = before & ~(before & 0o010 != 0 ? 0o6000 : 0o4000)
+  }
+}
+
+extension FileAttributes {
+  /// The attributes with what is shown since.
+  func showing(_ facts: ShownFacts?) -> FileAttributes {
+    guard let facts else { return self }
+    var attributes = self
+    attributes.permissions = facts.permissions ?? permissions
+    attributes.userID = facts.userID ?? userID
+    attributes.groupID = facts.groupID ?? groupID
+    attributes.modified = facts.modified ?? modified
+    return attributes
+  }
+}

@@ -1,0 +1,204 @@
+package import Core
+internal import ObjectFiles
+internal import Support
+
+/// Tells a mounted bucket what becomes of its drafts, whoever published them.
+final class MountDraftObserver: DraftObserver {
+  private struct Weak: Sendable {
+    weak var bucket: MountedBucket?
+  }
+
+  private let state = Lock(Weak())
+
+  var bucket: MountedBucket? {
+    get { state.withLock { $0.bucket } }
+    set { state.withLock { $0.bucket = newValue } }
+  }
+
+  func readFailed(_ error: FileError) {
+    bucket?.reporter.report(error, FailureReporter.Operation(name: "read", path: ""))
+  }
+
+  func published(_ draft: Draft, _ object: ObjectMetadata) { bucket?.published(draft, object) }
+
+  func publishFailed(_ draft: Draft, _ error: FileError) { bucket?.publishFailed(draft, error) }
+}
+
+extension MountedBucket {
+  /// Why nothing can be changed here; nil if it can.
+  var writeRefusal: FileError? {
+    drafts == nil ? FileError(.readOnly, "the mount is read-only") : nil
+  }
+
+  /// A node has bytes from now on that the store doesn't: what the store says of its name no longer counts.
+  ///
+  /// Call with `tables` locked.
+  static func dirtied(_ node: NodeID, _ tables: inout Tables) {
+    guard let known = tables.inodes.node(node), let entry = known.entry,
+      tables.inodes.pin(node, true)
+    else { return }
+    tables.shown[node]?.wasWritten()
+    guard !known.isRemoved, !known.isSuperseded else { return }
+    tables.changes[entry.page.prefix, default: NameChanges()].made(entry, settledAt: nil)
+  }
+
+  /// The store has a draft, as `object`.
+  func published(_ draft: Draft, _ object: ObjectMetadata) {
+    let now = time.now
+    let (prefix, component) = object.key.place
+    let modified = draft.modified
+    let node = tables.withLock { tables -> NodeID? in
+      guard tables.drafts.draft(at: object.key) === draft else { return nil }
+      let node = tables.inodes.nodeID(component, .file, in: prefix)
+      let entry = ListingPage.single(
+        object,
+        component: component,
+        in: prefix,
+        requestedAt: now,
+        isPlainlyNamed: node.flatMap { tables.inodes.node($0)?.entry?.page.isPlainlyNamed } ?? true
+      )
+      guard let entry else { return nil }
+      tables.changes[prefix, default: NameChanges()].made(entry, settledAt: now)
+      guard let node else { return nil }
+      tables.inodes.changed(node, to: entry)
+      tables.shown[node, default: ShownFacts()].modified = modified
+      tables.inodes.pin(node, false)
+      return node
+    }
+    if let node {
+      // It may have been written to just then.
+      if draft.isDirty { tables.withLock { Self.dirtied(node, &$0) } }
+      if !tables.withLock({ $0.open.isOpen(node) }) { endDraft(of: node) }
+    } else if !draft.isDirty {
+      end(draft, at: object.key, nil)
+    }
+  }
+
+  /// A draft could not be published.
+  func publishFailed(_ draft: Draft, _ error: FileError) {
+    let key = draft.key
+    let (prefix, component) = key.place
+    let isConflict = Self.isConflict(error)
+    let (node, directory) = tables.withLock { tables -> (NodeID?, Directory?) in
+      guard tables.drafts.draft(at: key) === draft else { return (nil, nil) }
+      let node = tables.inodes.nodeID(component, .file, in: prefix)
+      guard isConflict else { return (node, nil) }
+      // Somebody else's object has the name now. The bytes stay with the draft, listed as unsaved.
+      tables.drafts.unname(key)
+      tables.changes[prefix]?.forget(Array(component), .file)
+      let parent = node.flatMap { tables.inodes.node($0)?.parent }
+      if let node {
+        tables.inodes.pin(node, false)
+        tables.inodes.supersede(node)
+      }
+      return (node, parent.flatMap { tables.inodes.enteredDirectory($0) })
+    }
+    directory?.expire()
+    reporter.report(
+      error,
+      FailureReporter.Operation(name: "publish", path: path(of: key), node: node)
+    )
+  }
+
+  /// Nobody has a node open any more: its draft ends when the store has it.
+  func endDraft(of node: NodeID) {
+    let found = tables.withLock { tables -> (Draft, ObjectKey, isNamed: Bool)? in
+      guard !tables.open.isOpen(node), let draft = tables.drafts[node] else { return nil }
+      let key = draft.key
+      return (draft, key, tables.drafts.draft(at: key) === draft)
+    }
+    guard let (draft, key, isNamed) = found else { return }
+    guard draft.isDirty, isNamed else {
+      end(draft, at: key, node)
+      return
+    }
+    // Bytes that came after the last close: pages of a mapping. What failed at the close has been told,
+    // and is tried again later.
+    guard draft.failure == nil else { return }
+    _ = startControlTask { [self] in _ = await publish(draft) }
+  }
+
+  private func end(_ draft: Draft, at key: ObjectKey, _ node: NodeID?) {
+    let isOpen = tables.withLock { tables in
+      if let node, tables.open.isOpen(node) { return true }
+      tables.drafts.remove(draft, at: key, node)
+      return false
+    }
+    if !isOpen { drafts?.end(draft) }
+  }
+
+  /// Brings a draft to the store, if it isn't there.
+  func publish(_ draft: Draft) async -> Result<Void, FileError> {
+    await turns.whileTaken([draft.key]) { await draft.flush() }
+  }
+
+  /// Drafts of an earlier mount are what their keys' names lead to, until they are published.
+  ///
+  /// - Returns: why they could not be looked for; nil if they could.
+  package func recoverDrafts() async -> FileError? {
+    guard let drafts else { return nil }
+    let found: [Draft]
+    do throws(FileError) {
+      found = try await drafts.recover()
+    } catch {
+      return error
+    }
+    let now = time.now
+    // What somebody else was faster with has lost its name.
+    for draft in found where draft.isDirty && !Self.isConflict(draft.failure) {
+      let key = draft.key
+      let (prefix, component) = key.place
+      var builder = ObjectMetadata(
+        version: ObjectVersion(key: key, etag: nil, size: 0, lastModified: draft.modified)
+      )
+      builder.storageClass = draft.facts?.storageClass
+      guard key.hasPrefix(options.directoryPrefix),
+        let entry = ListingPage.single(
+          builder,
+          component: component,
+          in: prefix,
+          requestedAt: now,
+          isPlainlyNamed: true
+        )
+      else { continue }
+      tables.withLock { tables in
+        tables.drafts.add(draft, at: key, nil)
+        tables.changes[prefix, default: NameChanges()].made(entry, settledAt: nil)
+        showAncestors(of: prefix, at: now, &tables)
+      }
+      // It may have been published before it was here.
+      if !draft.isDirty { end(draft, at: key, nil) }
+    }
+    return nil
+  }
+
+  private static func isConflict(_ error: FileError?) -> Bool {
+    error?.code == .stale || error?.code == .exists
+  }
+
+  /// The directories that lead to a draft are there, whether the store has them or not.
+  private func showAncestors(of prefix: ObjectKey, at now: Instant, _ tables: inout Tables) {
+    var directory = prefix
+    while directory.bytes.count > options.directoryPrefix.bytes.count {
+      let (parent, component) = directory.directoryPlace
+      let entry = ListingPage.single(directory: component, in: parent, requestedAt: now)
+      tables.changes[parent, default: NameChanges()].made(entry, settledAt: nil)
+      directory = parent
+    }
+  }
+}
+
+extension ObjectKey {
+  /// The prefix of the directory that the key is in, and the component in it.
+  var place: (prefix: ObjectKey, component: ArraySlice<UInt8>) {
+    let slash = UInt8(ascii: "/")
+    let start = bytes.lastIndex(of: slash).map { $0 + 1 } ?? 0
+    return (ObjectKey(bytes[..<start]), bytes[start...])
+  }
+
+  /// The same of a directory's prefix.
+  var directoryPlace: (prefix: ObjectKey, component: ArraySlice<UInt8>) {
+    let (prefix, _) = ObjectKey(bytes.dropLast()).place
+    return (prefix, bytes[prefix.bytes.count...].dropLast())
+  }
+}

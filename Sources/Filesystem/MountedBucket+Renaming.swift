@@ -1,0 +1,137 @@
+package import Core
+internal import ObjectFiles
+internal import Support
+
+extension MountedBucket {
+  package func rename(
+    _ name: FileName,
+    in parent: NodeID,
+    to newName: FileName,
+    in newParent: NodeID,
+    replaces: Bool,
+    reply: consuming Reply<EmptyAnswer>
+  ) {
+    let places: (source: Place, target: Place)
+    switch (changeable(name, in: parent), changeable(newName, in: newParent)) {
+    case (.failure(let error), _), (.success, .failure(let error)):
+      reply.fail(error)
+      return
+    case (.success(let source), .success(let target)): places = (source, target)
+    }
+    let (source, target) = places
+    guard source.key != target.key else {
+      reply.succeed(EmptyAnswer())
+      return
+    }
+    change("rename", of: source.key, isPatient: true, reply: reply) { [self] _ in
+      let entry: Entry
+      switch await sighting(of: source, by: time.now + options.deadline) {
+      case .failure(let error): return .failure(error)
+      case .success(.absent): return .failure(absent(source))
+      case .success(.found(let found, _)): entry = found
+      }
+      let isDirectory = entry.kind == .directory
+      return await turns.whileTaken(
+        [source.key, target.key],
+        below: isDirectory ? [source.prefix, target.prefix] : []
+      ) {
+        do throws(FileError) {
+          if isDirectory {
+            try await renameDirectory(source, to: target, replaces: replaces)
+          } else {
+            try await rename(source, to: target, replaces: replaces)
+          }
+          return .success(EmptyAnswer())
+        } catch {
+          return .failure(error)
+        }
+      }
+    }
+  }
+
+  private func rename(
+    _ source: Place,
+    to target: Place,
+    replaces: Bool
+  ) async throws(FileError) {
+    let deadline = time.now + options.deadline
+    guard case .found(let entry, _) = try await sighting(of: source, by: deadline).get() else {
+      throw absent(source)
+    }
+    guard entry.kind != .directory else {
+      throw FileError(.stale, "\"\(path(of: source.key))\" has become a directory meanwhile")
+    }
+    if case .found(let there, _) = try await sighting(of: target, by: deadline).get() {
+      guard replaces else { throw exists(target) }
+      guard there.kind != .directory else {
+        throw FileError(.isDirectory, "\"\(path(of: target.key))\" is a directory")
+      }
+    }
+    let (draft, replaced) = tables.withLock { tables in
+      (tables.drafts.draft(at: source.key), tables.drafts.draft(at: target.key))
+    }
+    // What is renamed is what the store has, all of it.
+    if let draft, draft.isDirty { _ = try await draft.publish().get() }
+    // What is replaced must not be published over it.
+    await replaced?.discard()
+    await fetchForReaders(at: target)
+    let version = tables.withLock { tables in
+      tables.inodes.nodeID(entry.component, .file, in: source.directory.prefix)
+        .flatMap { tables.inodes.node($0)?.entry?.version } ?? entry.version
+    }
+    guard let drafts else { throw FileError(.readOnly, "the mount is read-only") }
+    let object = try await drafts.moveObject(
+      draft?.base?.version ?? version,
+      to: target.key,
+      replaces: replaces
+    ).get()
+    renamed(source, target, to: object, draft)
+    if let replaced { endReplaced(replaced, at: target.key) }
+    mayHaveEmptied(source.directory)
+  }
+
+  /// The store has a file's object under another key.
+  private func renamed(
+    _ source: Place,
+    _ target: Place,
+    to object: ObjectMetadata,
+    _ draft: Draft?
+  ) {
+    let now = time.now
+    let made = ListingPage.single(
+      object,
+      component: target.child.component[...],
+      in: target.directory.prefix,
+      requestedAt: now,
+      isPlainlyNamed: !target.child.isShadowedObject
+    )
+    guard let entry = made else { return }
+    if let draft { draft.move(to: target.key, condition: .none, as: object) }
+    let node = tables.withLock { tables -> NodeID? in
+      let replaced = Self.takeName(from: target, &tables)
+      let node = tables.inodes.nodeID(
+        source.child.component[...],
+        .file,
+        in: source.directory.prefix
+      )
+      tables.drafts.rename(source.key, to: target.key)
+      tables.changes[source.directory.prefix, default: NameChanges()]
+        .removed(source.child.component, .file, settledAt: now)
+      tables.changes[target.directory.prefix, default: NameChanges()].made(entry, settledAt: now)
+      tables.absentNames[NameKey(.child(target.child), in: target.directory)] = nil
+      guard let node, node != replaced else { return nil }
+      tables.inodes.changed(node, to: entry, in: target.directory.node)
+      return node
+    }
+    guard let node else { return }
+    if draft?.isDirty ?? false { tables.withLock { Self.dirtied(node, &$0) } }
+    // The old key has no bytes any more; whoever reads goes on with the same ones under the new key.
+    let file = entry.size > 0 ? objectFile(of: entry, node: node) : nil
+    tables.withLock { $0.open.replaceFile(of: node, by: file) }
+  }
+
+  private func endReplaced(_ draft: Draft, at key: ObjectKey) {
+    let node = tables.withLock { $0.drafts.node(of: draft) }
+    if let node { endDraft(of: node) } else { drafts?.end(draft) }
+  }
+}

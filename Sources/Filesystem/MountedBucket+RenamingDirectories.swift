@@ -1,0 +1,223 @@
+internal import Core
+package import ObjectFiles
+internal import Support
+
+/// A renaming of a directory under way, for `status`.
+package struct DirectoryRenaming: Hashable, Sendable {
+  /// The old path in the mount.
+  package var source: String
+  /// The new one.
+  package var target: String
+  /// How far it has come.
+  package var progress: Drafts.TreeProgress
+}
+
+extension MountedBucket {
+  /// The renamings of directories that are under way.
+  package var renamings: [DirectoryRenaming] {
+    tables.withLock { $0.renamings.values.sorted { $0.source < $1.source } }
+  }
+
+  /// Gives a directory another name; what has that name is an empty directory at most.
+  func renameDirectory(
+    _ source: Place,
+    to target: Place,
+    replaces: Bool
+  ) async throws(FileError) {
+    guard !target.prefix.hasPrefix(source.prefix) else {
+      throw FileError(
+        .invalid,
+        "\"\(path(of: source.prefix))\" can't be renamed to \"\(path(of: target.prefix))\", which is inside"
+      )
+    }
+    let deadline = time.now + options.deadline
+    if case .found(let there, _) = try await sighting(of: target, by: deadline).get() {
+      guard replaces else { throw exists(target) }
+      try await checkReplaceable(there, at: target, by: deadline)
+    }
+    // What is renamed is what the store has, all of it.
+    let drafts = try await publishAll(below: source.prefix)
+    try await moveTree(source, to: target)
+    await renamedDirectory(source, target, drafts)
+    mayHaveEmptied(source.directory)
+  }
+
+  private func checkReplaceable(
+    _ there: Entry,
+    at target: Place,
+    by deadline: Instant
+  ) async throws(FileError) {
+    guard there.kind == .directory else {
+      throw FileError(.notDirectory, "\"\(path(of: target.key))\" is not a directory")
+    }
+    let notEmpty = FileError(.notEmpty, "\"\(path(of: target.prefix))\" is not empty")
+    if tables.withLock({ $0.drafts.hasDraft(below: target.prefix) }) { throw notEmpty }
+    switch await contents(of: target.prefix, by: deadline) {
+    case .failure(let error): throw FileError(error, of: .name).uninterrupted
+    case .success(.something): throw notEmpty
+    case .success(.nothing), .success(.marker): break
+    }
+    // Where directories exist by themselves, an empty one would be in the way.
+    guard queries.store.capabilities.hasDirectories else { return }
+    do throws(StoreError) {
+      try await queries.store.delete(target.prefix, ifMatch: nil, context: context(deadline))
+    } catch {
+      throw error.kind == .conflict ? notEmpty : FileError(error, of: .name).uninterrupted
+    }
+  }
+
+  /// Brings everything below a prefix to the store; whoever calls has its turn.
+  private func publishAll(below prefix: ObjectKey) async throws(FileError) -> [Draft] {
+    let drafts = tables.withLock { $0.drafts.drafts(below: prefix) }
+    for draft in drafts where draft.isDirty { _ = try await draft.publish().get() }
+    return drafts
+  }
+
+  private func moveTree(_ source: Place, to target: Place) async throws(FileError) {
+    guard let drafts else { throw FileError(.readOnly, "the mount is read-only") }
+    let (from, to) = (path(of: source.prefix), path(of: target.prefix))
+    defer { tables.withLock { $0.renamings[source.prefix] = nil } }
+    try await drafts.moveTree(source.prefix, to: target.prefix) { [self] progress in
+      tables.withLock {
+        $0.renamings[source.prefix] = DirectoryRenaming(
+          source: from,
+          target: to,
+          progress: progress
+        )
+      }
+    }
+  }
+
+  /// The store has the keys under their new names.
+  ///
+  /// Directories keep their nodes. A file that nobody has open gets a new one with its next lookup; one
+  /// that is open is asked for under its new key, so that who reads or writes it goes on.
+  private func renamedDirectory(_ source: Place, _ target: Place, _ drafts: [Draft]) async {
+    let now = time.now
+    let (old, new) = (source.prefix, target.prefix)
+    let open = tables.withLock { tables in
+      let replaced = tables.inodes.nodeID(
+        target.child.component[...],
+        .directory,
+        in: target.directory.prefix
+      )
+      let moved = tables.inodes.nodeID(
+        source.child.component[...],
+        .directory,
+        in: source.directory.prefix
+      )
+      if let replaced, replaced != moved { tables.inodes.removed(replaced) }
+      for prefix in tables.changes.keys where prefix.hasPrefix(old) || prefix.hasPrefix(new) {
+        tables.changes[prefix] = nil
+      }
+      let entry = ListingPage.single(
+        directory: target.child.component[...],
+        in: target.directory.prefix,
+        requestedAt: now
+      )
+      tables.changes[source.directory.prefix, default: NameChanges()]
+        .removed(source.child.component, .directory, settledAt: now)
+      tables.changes[target.directory.prefix, default: NameChanges()].made(entry, settledAt: now)
+      tables.absentNames = tables.absentNames.filter { name, _ in
+        !name.prefix.hasPrefix(new) && name.prefix != target.directory.prefix
+      }
+      guard let moved else { return [(node: NodeID, key: ObjectKey)]() }
+      tables.inodes.changed(moved, to: entry, in: target.directory.node)
+      return Self.moveChildren(of: moved, to: new, at: now, &tables)
+    }
+    emptied.forget(below: old)
+    for (node, key) in open { await follow(node, to: key) }
+    for draft in drafts {
+      let key = ObjectKey(new.bytes + draft.key.bytes.dropFirst(old.bytes.count))
+      guard !open.contains(where: { $0.key == key }) else { continue }
+      // Nobody has it open: it has been published and ends.
+      tables.withLock { $0.drafts.unname(draft.key) }
+      self.drafts?.end(draft)
+    }
+  }
+
+  /// Moves the directories below a node, and lets the kernel ask for the files anew.
+  ///
+  /// Call with `tables` locked.
+  ///
+  /// - Returns: the files that are open, and their new keys.
+  private static func moveChildren(
+    of node: NodeID,
+    to prefix: ObjectKey,
+    at now: Instant,
+    _ tables: inout Tables
+  ) -> [(node: NodeID, key: ObjectKey)] {
+    var open: [(node: NodeID, key: ObjectKey)] = []
+    for child in tables.inodes.children(of: node) {
+      guard let entry = tables.inodes.node(child)?.entry else { continue }
+      if entry.kind == .directory {
+        let moved = ListingPage.single(directory: entry.component, in: prefix, requestedAt: now)
+        tables.inodes.changed(child, to: moved, in: node)
+        open += moveChildren(of: child, to: moved.key, at: now, &tables)
+      } else if tables.open.isOpen(child) || tables.drafts[child] != nil {
+        open.append((child, ObjectKey(prefix.bytes + entry.component)))
+      } else {
+        tables.inodes.supersede(child)
+      }
+    }
+    return open
+  }
+
+  /// An open file is the object at `key` from now on.
+  private func follow(_ node: NodeID, to key: ObjectKey) async {
+    let object: ObjectMetadata
+    switch await queries.head(key, hasFallback: false, by: time.now + options.deadline) {
+    case .success(let found?): object = found
+    case .success(nil), .failure:
+      // It was removed meanwhile, or can't be asked for: who has it open must open it again.
+      tables.withLock { _ = $0.inodes.supersede(node) }
+      return
+    }
+    let (prefix, component) = key.place
+    let (known, draft) = tables.withLock { ($0.inodes.node(node)?.entry, $0.drafts[node]) }
+    let made = ListingPage.single(
+      object,
+      component: component,
+      in: prefix,
+      requestedAt: time.now,
+      isPlainlyNamed: known?.page.isPlainlyNamed ?? true
+    )
+    guard let entry = made else { return }
+    if let draft {
+      let old = draft.key
+      draft.move(to: key, condition: .none, as: object)
+      tables.withLock { $0.drafts.rename(old, to: key) }
+    }
+    tables.withLock { tables in
+      let parent = tables.inodes.node(node)?.parent
+      tables.inodes.changed(node, to: entry, in: parent)
+    }
+    let file = entry.size > 0 ? objectFile(of: entry, node: node) : nil
+    tables.withLock { $0.open.replaceFile(of: node, by: file) }
+  }
+
+  /// Begins to finish the renamings of directories that an earlier mount could not.
+  ///
+  /// The mount doesn't wait for it: until it is done, what isn't moved yet is found at both names.
+  package func startRecoveringRenamings() {
+    guard let drafts else { return }
+    _ = startControlTask { [self] in await recoverRenamings(drafts) }
+  }
+
+  private func recoverRenamings(_ drafts: Drafts) async {
+    let recovered = await drafts.recoverTrees()
+    guard !recovered.isEmpty else { return }
+    for tree in recovered {
+      if let failure = tree.failure {
+        reporter.report(failure, FailureReporter.Operation(name: "rename", path: ""))
+      } else {
+        log.write(
+          .info,
+          "a renaming that was interrupted has been finished",
+          ["from": path(of: tree.source), "to": path(of: tree.target)]
+        )
+      }
+    }
+    invalidateAll()
+  }
+}

@@ -1,0 +1,181 @@
+package import Core
+internal import ObjectFiles
+internal import Support
+
+extension MountedBucket {
+  /// Opens a file to be written, or emptied.
+  func openedToWrite(
+    _ entry: Entry,
+    _ node: NodeID,
+    _ mode: OpenMode
+  ) -> Result<HandleID, FileError> {
+    switch draft(of: node, entry, isTruncated: mode.truncates) {
+    case .failure(let error): return .failure(error)
+    case .success(let draft):
+      return .success(
+        tables.withLock { tables in
+          _ = tables.open.opened(node, nil, writes: true)
+          tables.inodes.noteWriter(of: node)
+          return tables.add(.file(OpenFile(node: node, draft: draft)))
+        }
+      )
+    }
+  }
+
+  /// The draft of a node's file, made if there is none.
+  ///
+  /// It is the node's until it is published and nobody has the node open, see `endDraft`.
+  func draft(
+    of node: NodeID,
+    _ entry: Entry,
+    isTruncated: Bool = false
+  ) -> Result<Draft, FileError> {
+    guard let drafts else { return .failure(FileError(.readOnly, "the mount is read-only")) }
+    let known = tables.withLock { tables in
+      if isTruncated { Self.dirtied(node, &tables) }
+      return tables.drafts[node]
+    }
+    do throws(FileError) {
+      if let known {
+        if isTruncated { try known.resize(to: 0) }
+        return .success(known)
+      }
+      var object = ObjectMetadata(version: entry.version)
+      object.storageClass = entry.storageClass
+      let made = try drafts.edit(object, isTruncated: isTruncated)
+      let draft = tables.withLock { tables -> Draft in
+        if let other = tables.drafts[node] { return other }
+        tables.drafts.add(made, at: entry.key, node)
+        return made
+      }
+      if draft !== made {
+        _ = startControlTask {
+          await made.discard()
+          drafts.end(made)
+        }
+        if isTruncated { try draft.resize(to: 0) }
+      }
+      return .success(draft)
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  package func write(
+    _ handle: HandleID,
+    _ bytes: UnsafeRawBufferPointer,
+    at offset: Int?,
+    reply: consuming Reply<WrittenAnswer>
+  ) {
+    switch writable(handle, "write", dirties: true) {
+    case .failure(let error): reply.fail(error)
+    case .success(let open):
+      do throws(FileError) {
+        if let offset {
+          try open.draft.write(bytes, at: offset)
+        } else {
+          try open.draft.append(bytes)
+        }
+        reply.succeed(WrittenAnswer(count: bytes.count))
+      } catch {
+        report(error, "write", open)
+        reply.fail(error)
+      }
+    }
+  }
+
+  package func allocate(
+    _ handle: HandleID,
+    range: ByteRange,
+    _ allocation: Allocation,
+    reply: consuming Reply<EmptyAnswer>
+  ) {
+    switch writable(handle, "fallocate", dirties: allocation != .reservedBehindEnd) {
+    case .failure(let error): reply.fail(error)
+    case .success(let open):
+      do throws(FileError) {
+        switch allocation {
+        case .reserved: try open.draft.allocate(range, keepsSize: false)
+        case .reservedBehindEnd: try open.draft.allocate(range, keepsSize: true)
+        case .hole: try open.draft.punch(range)
+        case .zeros:
+          try open.draft.allocate(range, keepsSize: false)
+          try open.draft.punch(range)
+        }
+        reply.succeed(EmptyAnswer())
+      } catch {
+        report(error, "fallocate", open)
+        reply.fail(error)
+      }
+    }
+  }
+
+  package func flush(_ handle: HandleID, reply: consuming Reply<EmptyAnswer>) {
+    store(handle, reply: reply) { [self] draft in await publish(draft) }
+  }
+
+  package func synchronize(_ handle: HandleID, reply: consuming Reply<EmptyAnswer>) {
+    // Whatever a close promises, this promises the store.
+    store(handle, reply: reply) { [self] draft in
+      await turns.whileTaken([draft.key]) { await draft.publish().map { _ in } }
+    }
+  }
+
+  /// Answers when the store has what was written through a handle.
+  ///
+  /// There is no deadline but those of the requests: bytes take the time that they take. Whoever is
+  /// interrupted leaves it to go on. A failure has been reported by the time it comes here.
+  private func store(
+    _ handle: HandleID,
+    reply: consuming Reply<EmptyAnswer>,
+    _ publish: @escaping @Sendable (Draft) async -> Result<Void, FileError>
+  ) {
+    let draft = tables.withLock { tables -> Draft? in
+      guard case .file(let open) = tables.handles[handle] else { return nil }
+      return open.draft
+    }
+    guard let draft, draft.isDirty else {
+      reply.succeed(EmptyAnswer())
+      return
+    }
+    let parked = ParkedReply(reply)
+    _ = startControlTask {
+      switch await publish(draft) {
+      case .success: parked.succeed(EmptyAnswer())
+      case .failure(let error): parked.fail(error.uninterrupted)
+      }
+    }
+  }
+
+  /// A handle that may be written through.
+  struct Writable {
+    let node: NodeID
+    let draft: Draft
+  }
+
+  func writable(
+    _ handle: HandleID,
+    _ operation: StaticString,
+    dirties: Bool
+  ) -> Result<Writable, FileError> {
+    let found = tables.withLock { tables -> (Writable, isSuperseded: Bool)? in
+      guard case .file(let open) = tables.handles[handle], let draft = open.draft else {
+        return nil
+      }
+      let isSuperseded = tables.inodes.isSuperseded(open.node)
+      if dirties, !isSuperseded { Self.dirtied(open.node, &tables) }
+      return (Writable(node: open.node, draft: draft), isSuperseded)
+    }
+    guard let found else { return .failure(Self.unknownHandle) }
+    guard !found.isSuperseded else { return .failure(supersededError(of: found.0.node, operation)) }
+    return .success(found.0)
+  }
+
+  func report(_ error: FileError, _ operation: StaticString, _ open: Writable) {
+    let path = path(of: open.draft.key)
+    reporter.report(
+      error,
+      FailureReporter.Operation(name: operation, path: path, node: open.node)
+    )
+  }
+}

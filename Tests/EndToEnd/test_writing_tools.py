@@ -1,0 +1,131 @@
+"""Ordinary programs writing into a mount."""
+
+import os
+import random
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from conftest import SERVERS, Bucket, run
+
+MIB = 1 << 20
+
+
+@pytest.fixture(params=sorted(SERVERS) + ["file"])
+def mount(request, mounts, tmp_path):
+    """A mount of an empty bucket on each server, and of a local directory."""
+    if request.param == "file":
+        (tmp_path / "bucket").mkdir()
+        yield mounts("file://%s" % (tmp_path / "bucket")).start()
+        return
+    bucket = Bucket(request.param, SERVERS[request.param])
+    yield mounts(bucket.url, bucket.endpoint).start()
+    bucket.clear()
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A tree of files of many sizes."""
+    source = tmp_path / "source"
+    generator = random.Random(7)
+    for i in range(30):
+        path = source / ("d%d" % (i % 5)) / ("s%d" % (i % 3)) / ("f%d" % i)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(generator.randbytes(generator.choice([0, 1, 100, 4096, 70000, 300000])))
+    (source / "empty").mkdir()
+    return source
+
+
+def shell(script, *arguments, timeout=180, cwd=None):
+    result = subprocess.run(["bash", "-ec", script, "sh", *map(str, arguments)], capture_output=True, text=True,
+                            timeout=timeout, cwd=cwd)
+    assert result.returncode == 0, "%s\n%s\n%s" % (script, result.stdout, result.stderr)
+    return result.stdout
+
+
+def test_trees_are_copied_in_and_out(mount, tree, tmp_path):
+    shell('cp -a "$1" "$2"/copy && diff -r "$1" "$2"/copy', tree, mount.path)
+    shell('cp -a "$1"/copy "$2" && diff -r "$2" "$3"', mount.path, tmp_path / "back", tree)
+    shutil.copytree(tree, mount / "second")
+    shell('diff -r "$1" "$2"/second && rm -r "$2"/second && test ! -e "$2"/second', tree, mount.path)
+
+
+def test_rsync_sends_nothing_the_second_time(mount, tree):
+    shell('rsync -a "$1"/ "$2"/r/ && diff -r "$1" "$2"/r', tree, mount.path)
+    again = shell('rsync -ai "$1"/ "$2"/r/', tree, mount.path)
+    assert [line for line in again.splitlines() if line.startswith(">f")] == [], again
+
+
+def test_archives_are_unpacked(mount, tree, tmp_path):
+    shell('tar cf "$3"/t.tar -C "$1" . && mkdir "$2"/t && tar xf "$3"/t.tar -C "$2"/t && diff -r "$1" "$2"/t',
+          tree, mount.path, tmp_path)
+    shell('cd "$1" && zip -qr "$3"/t.zip . && mkdir "$2"/z && unzip -q "$3"/t.zip -d "$2"/z && diff -r "$1" "$2"/z',
+          tree, mount.path, tmp_path)
+    shell('tar cf "$2"/in.tar -C "$1" . && tar df "$2"/in.tar -C "$1"', tree, mount.path)
+
+
+def test_files_are_edited_as_editors_do(mount):
+    path = mount / "text"
+    shell('printf "one\\ntwo\\n" > "$1" && sed -i s/two/2/ "$1" && test "$(cat "$1")" = "$(printf "one\\n2")"', path)
+    shell('printf "%s\\n" "1s/one/ONE/" w q | ed -s "$1" && grep -q ONE "$1"', path)
+    # As vim saves: by a backup that is renamed and a new file, or over the old one.
+    for options in ("set backupcopy=no", "set backupcopy=yes"):
+        shell('vim -Nes -u NONE -c "$2" -c "normal Gox" -c wq "$1" && tail -n 1 "$1" | grep -qx x', path, options)
+    with open(path + ".tmp", "w") as file:
+        file.write("replaced")
+    os.replace(path + ".tmp", path)
+    assert open(path).read() == "replaced" and os.listdir(mount.path) == ["text"]
+
+
+def test_git_works_in_the_mount(mount, tmp_path):
+    script = """
+    export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b HOME="$2"
+    git init -q "$2"/origin && cd "$2"/origin
+    for i in 1 2 3; do echo $i > f$i; done; git add . && git commit -qm one
+    git clone -q "$2"/origin "$1"/clone && cd "$1"/clone
+    test "$(cat f2)" = 2
+    echo four > f4 && git add f4 && git commit -qm two
+    git gc -q && git fsck --strict && git status --porcelain > "$2"/status
+    test ! -s "$2"/status && test "$(git log --oneline | wc -l)" = 2
+    """
+    shell(script, mount.path, tmp_path)
+
+
+def test_sqlite_works_in_the_mount(mount):
+    script = """
+    sqlite3 "$1" 'create table t(a, b); insert into t values (1, 2), (3, 4);'
+    sqlite3 "$1" 'begin; insert into t select a + 10, b from t; commit; update t set b = b + 1; vacuum;'
+    test "$(sqlite3 "$1" 'select count(*), sum(a), sum(b) from t; pragma integrity_check;')" = "4|28|16
+ok"
+    """
+    shell(script, mount / "db")
+    assert os.listdir(mount.path) == ["db"]
+
+
+def test_a_program_is_built_in_the_mount(mount):
+    script = """
+    cd "$1"
+    for i in 1 2 3; do echo "int f$i(void) { return $i; }" > f$i.c; done
+    printf 'int f1(void), f2(void), f3(void);\\nint main(void) { return f1() + f2() + f3() - 6; }\\n' > main.c
+    printf 'p: main.o f1.o f2.o f3.o\\n\\tgcc -o p main.o f1.o f2.o f3.o\\n' > Makefile
+    make -s && cp p "$2" && "$2"
+    """
+    shell(script, mount.path, mount.path + ".program")
+
+
+def test_files_are_moved_within_the_mount(mount):
+    script = """
+    cd "$1" && mkdir -p a/b c && echo x > a/b/f && mv a/b/f c/g && test "$(cat c/g)" = x
+    mv c d && test "$(cat d/g)" = x && test ! -e c && rmdir a/b && rmdir a && rm -r d && test -z "$(ls -A)"
+    """
+    shell(script, mount.path)
+
+
+def test_bytes_written_at_random_are_verified(mount):
+    script = """
+    cd "$1" && fio --name=v --filename=v --size=8m --bs=4k-64k --rw=randwrite --verify=crc32c --do_verify=1 \
+      --ioengine=psync --verify_fatal=1 --minimal > /dev/null
+    """
+    shell(script, mount.path)

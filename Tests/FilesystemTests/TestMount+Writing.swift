@@ -1,0 +1,134 @@
+import Caching
+import Core
+import Filesystem
+import Glibc
+import ObjectFiles
+import Simulation
+import Support
+import Testing
+import Transfer
+
+extension TestMount {
+  /// Makes what is written to, in a directory of the test's.
+  static func draftMaker(
+    _ store: any ObjectStore,
+    in directory: TestDirectory
+  ) throws -> (any DraftObserver, ObjectFile.Environment) -> Drafts {
+    let log = Log(
+      level: .error,
+      target: .descriptor(try FileDescriptor.open("/dev/null", .readWrite))
+    )
+    let staging = try StagingArea(at: directory.file("staged"), log: log)
+    return { observer, files in
+      Drafts(
+        Drafts.Environment(
+          store: store,
+          storeName: store.name,
+          staging: staging,
+          transfers: TransferEnvironment(
+            scheduler: FetchScheduler(parallel: 4, budget: MemoryBudget(limit: 64 << 20)),
+            timers: testTimers,
+            time: files.time,
+            log: log
+          ),
+          files: files,
+          observer: observer
+        )
+      )
+    }
+  }
+
+  private static let maker = NewNode(permissions: 0o644, userID: 0, groupID: 0)
+
+  func create(
+    _ name: String,
+    in parent: NodeID = .root,
+    mode: OpenMode = .writing()
+  ) async throws -> CreateAnswer {
+    let asked = Asked<CreateAnswer>()
+    bucket.create(FileName(name), in: parent, like: Self.maker, mode: mode, reply: asked.reply())
+    return try await asked.answer()
+  }
+
+  func open(_ node: NodeID, mode: OpenMode) async throws -> HandleID {
+    let asked = Asked<OpenAnswer>()
+    bucket.open(node, mode: mode, reply: asked.reply())
+    return try await asked.answer().handle
+  }
+
+  func write(_ handle: HandleID, _ bytes: [UInt8], at offset: Int?) async throws {
+    let asked = Asked<WrittenAnswer>()
+    bytes.withUnsafeBytes { bucket.write(handle, $0, at: offset, reply: asked.reply()) }
+    #expect(try await asked.answer().count == bytes.count)
+  }
+
+  func flush(_ handle: HandleID) async throws {
+    let asked = Asked<EmptyAnswer>()
+    bucket.flush(handle, reply: asked.reply())
+    _ = try await asked.answer()
+  }
+
+  func synchronize(_ handle: HandleID) async throws {
+    let asked = Asked<EmptyAnswer>()
+    bucket.synchronize(handle, reply: asked.reply())
+    _ = try await asked.answer()
+  }
+
+  /// What close(2) of the only descriptor asks for.
+  func close(_ handle: HandleID) async throws {
+    try await flush(handle)
+    try await release(handle)
+  }
+
+  func resize(_ node: NodeID, to size: Int, handle: HandleID? = nil) async throws {
+    var changes = AttributeChanges()
+    changes.size = size
+    let asked = Asked<AttributesAnswer>()
+    bucket.setAttributes(of: node, handle: handle, to: changes, reply: asked.reply())
+    #expect(try await asked.answer().attributes.size == size)
+  }
+
+  func makeDirectory(_ name: String, in parent: NodeID = .root) async throws -> NodeID {
+    let asked = Asked<EntryAnswer>()
+    bucket.makeDirectory(FileName(name), in: parent, like: Self.maker, reply: asked.reply())
+    return try #require(try await asked.answer().node)
+  }
+
+  func remove(_ name: String, in parent: NodeID = .root) async throws {
+    let asked = Asked<EmptyAnswer>()
+    bucket.remove(FileName(name), in: parent, reply: asked.reply())
+    _ = try await asked.answer()
+  }
+
+  func removeDirectory(_ name: String, in parent: NodeID = .root) async throws {
+    let asked = Asked<EmptyAnswer>()
+    bucket.removeDirectory(FileName(name), in: parent, reply: asked.reply())
+    _ = try await asked.answer()
+  }
+
+  func rename(
+    _ name: String,
+    in parent: NodeID = .root,
+    to newName: String,
+    in newParent: NodeID = .root,
+    replaces: Bool = true
+  ) async throws {
+    let asked = Asked<EmptyAnswer>()
+    bucket.rename(
+      FileName(name),
+      in: parent,
+      to: FileName(newName),
+      in: newParent,
+      replaces: replaces,
+      reply: asked.reply()
+    )
+    _ = try await asked.answer()
+  }
+
+  /// Makes a file of a text.
+  func make(_ name: String, _ text: String, in parent: NodeID = .root) async throws {
+    let handle = try await create(name, in: parent).open.handle
+    try await write(handle, Array(text.utf8), at: 0)
+    try await close(handle)
+  }
+}
