@@ -8,6 +8,9 @@ internal import Support
 struct GetCommand {
   private let invocation: Invocation
 
+  /// The bytes that a file's name has at most on Linux's file systems.
+  private static let nameLengthMax = 255
+
   init(_ invocation: Invocation) {
     self.invocation = invocation
   }
@@ -59,7 +62,10 @@ struct GetCommand {
       validating: url.key.split(separator: UInt8(ascii: "/")).last ?? [],
       as: UTF8.self
     )
-    let isName = name.map { $0 != "." && $0 != ".." && !$0.utf8.contains(0) } ?? false
+    let isName =
+      name.map {
+        $0 != "." && $0 != ".." && !$0.utf8.contains(0) && $0.utf8.count <= Self.nameLengthMax
+      } ?? false
     let isDirectoryKey = url.key.last == UInt8(ascii: "/")
     var path = ""
     if invocation.operands.count > 1 {

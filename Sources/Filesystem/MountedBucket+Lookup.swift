@@ -19,7 +19,10 @@ extension MountedBucket {
       reply.fail(FileError(.nameTooLong, "a name has at most \(NameCodec.nameLengthMax) bytes"))
       return
     }
-    guard let spelled = NameCodec.meaning(of: name) else {
+    guard let spelled = NameCodec.meaning(of: name),
+      mayBeKey(spelled, in: directory)
+    else {
+      // There can't be such a key, and a store that is asked for it takes that for an error.
       reply.succeed(EntryAnswer(absentFor: options.metadataTTL))
       return
     }
@@ -49,6 +52,14 @@ extension MountedBucket {
       }
     }
     waiting.whenGivenUp(giveUp)
+  }
+
+  /// False for a name that is no key's, since a key has 1 to 1,024 bytes.
+  private func mayBeKey(_ meaning: NameCodec.Meaning, in directory: Directory) -> Bool {
+    let count = key(of: meaning, in: directory).bytes.count
+    // A directory's name may be empty: that of what is below the key "/".
+    if case .child(let child) = meaning, child.isShadowedObject, count == 0 { return false }
+    return count <= ObjectKey.byteCountMax
   }
 
   /// Asks the store for a name, by the directory's listing if that is the cheaper way.

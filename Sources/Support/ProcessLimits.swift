@@ -12,6 +12,23 @@ package enum ProcessLimits {
     return limit < 0 ? nil : limit
   }
 
+  /// How many more files this process can open, looked for up to `countMax`.
+  ///
+  /// The limit is raised first. Call it before a second thread is started.
+  package static func spareDescriptors(upTo countMax: Int) -> Int {
+    guard countMax > 0 else { return 0 }
+    raiseOpenFiles()
+    var opened: [Int32] = []
+    defer { for number in opened { close(number) } }
+    while opened.count < countMax {
+      let number = dup(STDIN_FILENO)
+      // Whatever else is wrong with it, there is room.
+      guard number >= 0 else { return [EMFILE, ENFILE].contains(errno) ? opened.count : countMax }
+      opened.append(number)
+    }
+    return opened.count
+  }
+
   /// Keeps secrets out of core files.
   package static func forbidCoreFiles() { _ = clinux_forbid_core_files() }
 

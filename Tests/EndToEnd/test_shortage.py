@@ -1,4 +1,4 @@
-"""Where the system rations addresses or threads, a command works or says in one sentence what is short."""
+"""Where the system rations addresses, threads or descriptors, a command works or says in one sentence what is short."""
 
 import os
 import pwd
@@ -13,7 +13,7 @@ from conftest import DIPPER, is_mounted, one_sentence, run
 MEGABYTE = 1_000_000
 # Users who have no threads; fusermount3 wants one that the system knows.
 IDLE_USERS = ("games", "news", "uucp", "nobody")
-SHORTAGE = re.compile(r"(addresses|threads?|processes).*ulimit -[udv]")
+SHORTAGE = re.compile(r"(addresses|threads?|processes|files).*ulimit -[udvn]")
 SECONDS_MAX = 15
 
 
@@ -106,6 +106,40 @@ def test_a_command_works_or_says_that_addresses_are_short(strict_bucket, mounts,
         assert os.listdir(target) == []
     assert worked == [megabytes for megabytes in ladder(least_megabytes) if megabytes >= worked[0]]
     assert mount.stop().returncode == 0
+
+
+@pytest.mark.parametrize("name", ["get", "put", "cp", "ls", "ls of a directory"])
+def test_a_command_works_or_says_that_descriptors_are_short(strict_bucket, tmp_path, name):
+    data = os.urandom(12 << 20)
+    strict_bucket.put("f", data)
+    source = tmp_path / "source"
+    source.write_bytes(data)
+    target = tmp_path / "target"
+    target.mkdir()
+    store = ["--endpoint", strict_bucket.endpoint]
+    parts = ["--part-size", "5M", *store]
+    commands = {
+        "get": ["get", strict_bucket.url + "/f", str(target / "f"), *parts],
+        "put": ["put", str(source), strict_bucket.url + "/g", *parts],
+        "cp": ["cp", strict_bucket.url + "/f", strict_bucket.url + "/g", *parts],
+        "ls": ["ls", strict_bucket.url, *store],
+        "ls of a directory": ["ls", "file://%s//" % tmp_path],
+    }
+    # Fewer are too few to load the program.
+    limits = [limit for limit in [*range(3, 24), 32, 64]
+              if run(prlimit("nofile", limit) + [DIPPER, "--version"]).returncode == 0]
+    worked = []
+    for limit in limits:
+        if ended(prlimit("nofile", limit) + [DIPPER] + commands[name], limit,
+                 environment={"XDG_STATE_HOME": str(tmp_path / "state")}):
+            worked.append(limit)
+            if name == "get":
+                assert (target / "f").read_bytes() == data
+                os.remove(target / "f")
+            if name in ("put", "cp"):
+                assert strict_bucket.get("g") == data
+        assert os.listdir(target) == [], limit
+    assert worked == [limit for limit in limits if limit >= worked[0]] and worked[0] > limits[0]
 
 
 def idle_user():

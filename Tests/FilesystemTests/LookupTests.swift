@@ -27,6 +27,22 @@ import Testing
     #expect(mount.store.calls.isEmpty)
   }
 
+  @Test func aNameThatNoKeyCanHaveIsAbsentWithoutARequest() async throws {
+    let mount = try TestMount()
+    mount.place("f")
+    let names = [String](repeating: String(repeating: "d", count: 200), count: 5)
+    let path = names.joined(separator: "/")
+    mount.place(path + "/f")
+    let directory = try await mount.node(path)
+    mount.store.forgetCalls()
+    // The mount's own key would be empty, and the other one too long by a byte.
+    #expect(try await mount.lookup("%dipper-object%").node == nil)
+    #expect(try await mount.lookup(String(repeating: "x", count: 20), in: directory).node == nil)
+    #expect(mount.store.calls.isEmpty)
+    #expect(try await mount.lookup(String(repeating: "x", count: 19), in: directory).node == nil)
+    #expect(!mount.store.calls.isEmpty)
+  }
+
   @Test func aColdLookupIsOneRoundTripOfTwoRequests() async throws {
     let mount = try TestMount()
     mount.place("f")

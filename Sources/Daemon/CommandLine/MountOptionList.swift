@@ -11,6 +11,9 @@ enum MountOptionList {
   ) throws(UsageError) {
     for item in split(list) where !item.isEmpty {
       let (name, value) = item.splitOnce("=")
+      guard !name.isEmpty else {
+        throw UsageError("-o has an option without a name: '\(item)'")
+      }
       if value == nil, flags.take(name) { continue }
       if !isNoise(name) {
         try body(name, value)

@@ -148,6 +148,7 @@ struct CommandParserTests {
   @Test(
     arguments: [
       (["mount", "s3://b", "/m", "--cahce-dir", "/c"], "did you mean --cache-dir?"),
+      (["mount", "s3://b", "/m", "-o", "ro,=x"], "-o has an option without a name: '=x'"),
       (
         ["mount", "s3://b", "/m", "-o", "regoin=x"],
         "unknown option -o regoin; did you mean --region?"

@@ -57,4 +57,21 @@ struct ResourceNeedsTests {
     #expect(shortage(needs, enough) == nil)
     #expect(shortage(needs, nil) == nil)
   }
+
+  @Test(arguments: [
+    "get s3://b/k", "put f s3://b/", "cp s3://b/k s3://c/", "ls s3://b",
+  ])
+  func tooFewDescriptorsAreToldWithBothFigures(words: String) throws {
+    let needs = try needs(words.split(separator: " ").map(String.init))
+    let needed = needs.descriptorCount
+    #expect(needed > 0)
+    let error = #expect(throws: ResourceNeeds.Shortage.self) {
+      try needs.check(nil, spareDescriptors: { $0 - 1 })
+    }
+    #expect(
+      error?.sentence
+        == "only \(needed - 1) more files can be opened by this process (ulimit -n), and it needs"
+        + " \(needed); raise the limit"
+    )
+  }
 }
