@@ -33,8 +33,11 @@ extension MountedBucket {
   /// else at once, by one request that replaces it.
   ///
   /// - Parameters:
+  ///   - node: the file.
+  ///   - entry: what is known of it.
   ///   - time: the modification time to be set; nil keeps what there is.
   ///   - change: is called twice, and must not call anything.
+  /// - Returns: success when the store has it, or a close will bring it there.
   func changeFacts(
     of node: NodeID,
     _ entry: Entry,

@@ -194,9 +194,10 @@ package struct ObjectPublishing: Sendable {
     return StoredObject(key: version.key, size: version.size, etag: version.etag)
   }
 
-  /// A copy of a whole object has what belongs to it (C4): bytes that are served as compressed, say, must
-  /// go on to be. What the draft has of its own counts more; but a media type that only the name tells
-  /// is less than what the object says.
+  /// The draft's facts and those of the object that it is a copy of (C4).
+  ///
+  /// Bytes that are served as compressed, say, must go on to be. What the draft has of its own counts
+  /// more; but a media type that only the name tells is less than what the object says.
   private func joined(
     _ target: PutRequest,
     with version: ObjectVersion
