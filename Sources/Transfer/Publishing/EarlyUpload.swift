@@ -84,32 +84,31 @@ package final class EarlyUpload: Sendable {
   /// Begins the upload and puts its id on the disk.
   private func begin() async -> Result<UploadReference, TransferError> {
     do throws(TransferError) {
-      let reference = try await steps.create()
-      let identity = CheckpointIdentity(
-        store: "draft",
-        version: ObjectVersion(
-          key: target.key,
-          etag: nil,
-          size: 0,
-          lastModified: Timestamp(nanoseconds: 0)
-        ),
-        task: ["kind": "publish"]
-      )
-      let text = UploadCheckpoint(
-        identity: identity,
-        upload: UploadTarget(store: storeName, reference: reference)
-      ).text
       let path = checkpointPath
-      do throws(PartFile.OpenError) {
-        _ = try await steps.environment.disk.run { () throws(PartFile.OpenError) in
-          try CheckpointFile.replace(path, with: text, isLasting: true)
+      let reference = try await steps.create {
+        [steps, target, storeName] (reference) async throws(TransferError) in
+        let identity = CheckpointIdentity(
+          store: "draft",
+          version: ObjectVersion(
+            key: target.key,
+            etag: nil,
+            size: 0,
+            lastModified: Timestamp(nanoseconds: 0)
+          ),
+          task: ["kind": "publish"]
+        )
+        let text = UploadCheckpoint(
+          identity: identity,
+          upload: UploadTarget(store: storeName, reference: reference)
+        ).text
+        do throws(PartFile.OpenError) {
+          _ = try await steps.environment.disk.run { () throws(PartFile.OpenError) in
+            try CheckpointFile.replace(path, with: text, isLasting: true)
+          }
+        } catch {
+          throw TransferError(error, path: path)
         }
-      } catch {
-        // An upload that can't be recorded must not be left behind.
-        try? await Shielded.run { [steps] () async throws(TransferError) in
-          try await steps.giveUp(reference)
-        }
-        throw TransferError(error, path: path)
+        return reference
       }
       return .success(reference)
     } catch {
