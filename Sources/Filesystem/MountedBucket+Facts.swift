@@ -53,13 +53,21 @@ extension MountedBucket {
         endDraft(of: node)
         return .success(())
       }
-      let kept = draft.isDirty ? nil : keptTime(of: node, entry, facts)
+      let wasDirty = draft.isDirty
+      let before = tables.withLock { $0.shown[node]?.modified } ?? entry.modified
+      let kept = wasDirty ? nil : keptTime(of: node, entry, facts)
       tables.withLock { Self.dirtied(node, writesBytes: false, &$0) }
       // It was just found to be possible.
       draft.updateFacts { facts in try? change(&facts) }
       if let time = time ?? kept { draft.setModified(time) }
       guard !tables.withLock({ $0.open.hasWriter(node) }) else { return .success(()) }
       let outcome = await publish(draft)
+      // Whoever is told that it failed expects it not to be done later. What else has changed stays.
+      if case .failure = outcome, !wasDirty, draft.withdraw(to: facts, modified: before),
+        let object = draft.base
+      {
+        published(draft, object)
+      }
       endDraft(of: node)
       return outcome
     } catch {

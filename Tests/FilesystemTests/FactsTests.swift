@@ -144,6 +144,27 @@ import Testing
     mount.place("f", "theirs")
     await expectFailure(.stale) { _ = try await set(mount, node, permissions: 0o600) }
     #expect(try await stored(mount, "f") == [:])
+    #expect(mount.bucket.pendingFiles == [] && mount.directory?.names("staged") == [])
+  }
+
+  @Test func n4WhatCouldNotBeSetIsAsItWas() async throws {
+    let mount = try mount()
+    mount.place("f", "text")
+    let node = try await mount.node("f")
+    let before = try await mount.attributes(node)
+    mount.store.faults.add(Fault(.fail(.accessDenied), operation: .copyObject, callCount: 99))
+    await expectFailure(.accessDenied) {
+      _ = try await set(mount, node, permissions: 0o600, modified: Self.time)
+    }
+    #expect(try await mount.attributes(node) == before)
+    #expect(mount.bucket.pendingFiles == [] && mount.directory?.names("staged") == [])
+    mount.store.faults.clear()
+    // It can be written to, and what failed doesn't come back with that.
+    let handle = try await mount.open(node, mode: .writing())
+    try await mount.write(handle, Array("T".utf8), at: 0)
+    try await mount.close(handle)
+    #expect(try await stored(mount, "f") == [:])
+    #expect(try await mount.text(node) == "Text")
   }
 
   @Test func n4WritingEndsATimeThatWasSet() async throws {

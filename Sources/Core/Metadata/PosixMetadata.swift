@@ -133,13 +133,11 @@ extension PosixMetadata {
     modified: Timestamp?,
     style: MetadataStyle
   ) -> [String: String] {
-    var posix = PosixMetadata(metadata)
-    guard posix.modified != modified else { return metadata }
-    posix.modified = modified
-    guard style != .none else {
-      return metadata.filter { $0.key != s3fsNames.modified && $0.key != datasyncNames.modified }
-    }
-    return posix.replacing(in: metadata, style: style)
+    guard PosixMetadata(metadata).modified != modified else { return metadata }
+    var time = PosixMetadata()
+    time.modified = modified
+    return metadata.filter { $0.key != s3fsNames.modified && $0.key != datasyncNames.modified }
+      .merging(time.metadata(style)) { $1 }
   }
 
   private func written(

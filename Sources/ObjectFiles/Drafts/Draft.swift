@@ -90,6 +90,21 @@ package final class Draft: Sendable {
     try? record(.timed(time))
   }
 
+  /// Takes back a change of facts that could not be published, whose maker was told; call it when the
+  /// publishing has failed.
+  ///
+  /// - Parameters:
+  ///   - facts: what they were.
+  ///   - modified: what the time was.
+  /// - Returns: false, and nothing has changed, if more than facts is to be published.
+  package func withdraw(to facts: ObjectFacts, modified: Timestamp) -> Bool {
+    let isDone = state.withLock { state in state.withdraw(to: facts, modified: modified) }
+    guard isDone else { return false }
+    environment.background.cancel(self)
+    try? journal()
+    return true
+  }
+
   /// The name was removed, or the store's object: the draft is never published any more.
   ///
   /// What reads and writes it goes on with the local bytes. A publishing under way is ended first, and an

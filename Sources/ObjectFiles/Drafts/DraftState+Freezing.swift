@@ -65,6 +65,21 @@ extension DraftState {
     triedRevision = nil
   }
 
+  /// The draft is what the store has, as if its facts had never been changed.
+  ///
+  /// - Returns: false if it isn't.
+  mutating func withdraw(to facts: ObjectFacts, modified time: Timestamp) -> Bool {
+    guard flight == nil, snapshot == nil, writerCount == 0, !isDiscarded, let base,
+      extents.isWhole(of: base.version)
+    else { return false }
+    record(.facts(facts, isNew: false))
+    freeze()
+    published(base)
+    thaw()
+    (modified, isModifiedSet) = (time, false)
+    return true
+  }
+
   /// Data files may be written into again.
   mutating func thaw() {
     isFreezing = false
