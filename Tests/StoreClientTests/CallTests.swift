@@ -218,7 +218,7 @@ import Testing
   @Test(
     arguments: [
       ("A", nil, .unsupported), ("A", "B", .preconditionFailed), ("null", "B", .preconditionFailed),
-      ("A", "null", .preconditionFailed),
+      ("A", "null", .unsupported),
     ] as [(String, String?, StoreError.Kind)]
   )
   func aVersionThatTheStoreDoesNotAnswerWithIsNotTaken(

@@ -251,7 +251,7 @@ import Testing
     let error = #expect(throws: StoreError.self) { try S3Answers.copied(late, to: request) }
     #expect(error?.kind == .serverFailure)
     #expect(error?.requestID == "R1")
-    #expect(error?.message == "We failed.")
+    #expect(error?.message == "We failed")
     for body in ["", " ", "<CopyObjectResult/>", "<CopyObjectResult><ETag/></CopyObjectResult>"] {
       #expect(
         kind { _ = try S3Answers.copied(answer(200, [:], body), to: request) } == .invalidAnswer

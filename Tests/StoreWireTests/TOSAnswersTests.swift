@@ -195,7 +195,7 @@ import Testing
     ]
     for error in errors {
       #expect(error?.kind == .serverFailure)
-      #expect(error?.message == "We failed.")
+      #expect(error?.message == "We failed")
       #expect(error?.requestID == "R")
       #expect(error?.subcode == "0017-1")
     }
@@ -320,7 +320,7 @@ import Testing
         + "{\"Key\":\"d/\",\"Code\":\"CannotDelete\",\"Message\":\"not empty\"},{\"Key\":\"a\",\"Code\":\"NoSuchKey\"}]}"
     )
     #expect(found.mapValues(\.kind) == [keys[1]: .accessDenied, keys[2]: .conflict])
-    #expect(found[keys[1]]?.message == "No.")
+    #expect(found[keys[1]]?.message == "No")
     #expect(found[keys[1]]?.key == keys[1])
     #expect(try failures("{}").isEmpty)
     #expect(try failures("{\"Deleted\":null,\"Error\":null}").isEmpty)
