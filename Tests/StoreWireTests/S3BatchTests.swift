@@ -73,7 +73,7 @@ import Testing
     #expect(failures.keys.map(\.description) == ["b&c"])
     let failure = failures[ObjectKey("b&c")]
     #expect(failure?.kind == .accessDenied)
-    #expect(failure?.message == "No.")
+    #expect(failure?.message == "No")
     #expect(failure?.key == ObjectKey("b&c"))
     #expect(
       try S3Answers.deletedObjects(answer("<DeleteResult/>"), to: request, keys: keys).isEmpty
