@@ -384,8 +384,8 @@ def test_O1_a_pipe_in_place_of_the_credentials_is_not_waited_for(strict_bucket, 
     refused(mounts(strict_bucket.url, strict_bucket.endpoint, environment=environment), "credentials", "a pipe")
 
 
-@pytest.mark.parametrize("words", [["get", "URL/k", "URL/b"], ["put", "URL/k", "URL/b"], ["warm", "URL"],
-                                   ["map", "URL/k"], ["unmount", "URL"], ["status", "URL"]])
+@pytest.mark.parametrize("words", [["get", "URL/k", "URL/b"], ["put", "URL/k", "URL/b"],
+                                   ["mount", "URL", "URL/k"], ["unmount", "URL"], ["status", "URL"]])
 def test_a_url_where_a_path_belongs(strict_bucket, words):
     strict_bucket.put("k", b"x")
     words = [word.replace("URL", strict_bucket.url) for word in words]
