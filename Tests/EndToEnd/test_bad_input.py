@@ -252,7 +252,7 @@ def test_get_into_a_missing_directory(bucket, tmp_path):
 def test_get_of_a_key_that_can_name_no_file_asks_for_a_name(strict_bucket, tmp_path, name):
     command = [DIPPER, "get", strict_bucket.url + "/a/" + name, "--endpoint", strict_bucket.endpoint]
     result = run(command, cwd=tmp_path)
-    assert result.returncode == 2 and "give FILE" in one_sentence(result.stderr)
+    assert result.returncode == 2 and "FILE" in one_sentence(result.stderr)
     assert os.listdir(tmp_path) == []
 
 
