@@ -196,7 +196,7 @@ def test_get_with_other_arguments_says_which_differs(proxy, strict_bucket, tmp_p
     process.communicate(timeout=20)
     proxy.rules = []
     result = get(strict_bucket.url + "/f", tmp_path / "f", proxy.url, "--part-size", "6M")
-    assert result.returncode == 1 and "part size" in one_sentence(result.stderr), result
+    assert result.returncode == 1 and "another --part-size" in one_sentence(result.stderr), result
     result = get(strict_bucket.url + "/f", tmp_path / "f", proxy.url, "--part-size", "5M", "--abort")
     assert result.returncode == 0, result
     assert files_of(tmp_path) == [], "state is left after --abort"
