@@ -124,7 +124,8 @@ final class Directory: Sendable {
     state.withLock { state in
       guard let complete = state.complete else { return false }
       state.askedNameCount += 1
-      return state.askedNameCount * Self.requestsPerName > Self.singleRequestCountMin + complete.count / Self.rowsPerRequest
+      return state.askedNameCount * Self.requestsPerName > Self.singleRequestCountMin + complete
+        .count / Self.rowsPerRequest
     }
   }
 

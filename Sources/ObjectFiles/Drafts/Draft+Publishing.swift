@@ -92,7 +92,9 @@ extension Draft {
   private func run(_ flight: DraftFlight) async -> DraftFlight.Outcome {
     if case .failure(let error) = await loadFacts() {
       guard error.code == .stale, let cause = error.cause else { return .failure(error) }
-      return .failure(state.withLock { FileError(.targetChanged(cause), publishing: $0.key, .none) })
+      return .failure(
+        state.withLock { FileError(.targetChanged(cause), publishing: $0.key, .none) }
+      )
     }
     while true {
       let snapshot = await freeze()
