@@ -32,6 +32,9 @@ package final class StagedDraft: Sendable {
   /// Where the checkpoint of its upload lies.
   package var checkpointPath: String { path + "/upload" }
 
+  /// A larger journal is not ours: one that grows is begun anew.
+  static let journalSizeMax = 1 << 30
+
   /// Where the journal of the draft in the directory `path` lies.
   static func journalPath(_ path: String) -> String { path + "/journal" }
 
@@ -64,9 +67,9 @@ package final class StagedDraft: Sendable {
 
   /// Appends changes to the journal, whose bytes are written; one caller at a time.
   ///
+  /// - Returns: the journal's bytes.
   /// - Throws: `DiskFailure`; then none of them is in the journal.
-  package func append(_ changes: [DraftChange]) throws(DiskFailure) {
-    guard !changes.isEmpty else { return }
+  package func append(_ changes: [DraftChange]) throws(DiskFailure) -> Int {
     let lines = changes.reduce(into: "") { $0 += $1.line }
     let journal = self.journal.withLock { $0 }
     // A piece of a line in the middle would make the whole journal one that can't be relied on.
@@ -75,21 +78,22 @@ package final class StagedDraft: Sendable {
     do throws(DiskFailure) {
       try journal.file.append(lines)
       if journal.cutAt != nil { self.journal.withLock { $0.cutAt = nil } }
+      return size + lines.utf8.count
     } catch {
       self.journal.withLock { $0.cutAt = size }
       throw error
     }
   }
 
-  /// Begins the journal anew; what went before is not needed any more.
-  package func restart(_ changes: [DraftChange]) throws(DiskFailure) {
+  /// Begins the journal anew with what says the same as all that went before.
+  ///
+  /// - Returns: the journal's bytes.
+  package func restart(_ changes: [DraftChange]) throws(DiskFailure) -> Int {
     do throws(PartFile.OpenError) {
-      let new = try CheckpointFile.replace(
-        Self.journalPath(path),
-        with: DraftJournal(changes).text,
-        faults
-      )
+      let text = DraftJournal(changes).text
+      let new = try CheckpointFile.replace(Self.journalPath(path), with: text, faults)
       journal.withLock { $0 = Journal(file: new) }
+      return text.utf8.count
     } catch {
       throw DiskFailure(error, path)
     }

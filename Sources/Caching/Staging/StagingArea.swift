@@ -84,7 +84,10 @@ package final class StagingArea: Sendable {
     if name.hasSuffix(Self.damagedSuffix) { return .damaged(path: directory, reason: nil) }
     let text: [UInt8]?
     do {
-      text = try CheckpointFile.text(at: StagedDraft.journalPath(directory))
+      text = try CheckpointFile.text(
+        at: StagedDraft.journalPath(directory),
+        sizeMax: StagedDraft.journalSizeMax
+      )
     } catch {
       return try setAside(directory, "its journal can't be read: \(error)")
     }

@@ -40,13 +40,22 @@ extension Draft {
   func writeJournal(all: Bool) throws(DiskFailure) {
     try journaling.withLock { (_) throws(DiskFailure) in
       let changes = state.withLock { $0.unwritten.take(all: all) }
+      guard !changes.isEmpty else { return }
+      let size: Int
       do throws(DiskFailure) {
-        try staged.append(changes)
+        size = try staged.append(changes)
       } catch {
         state.withLock { $0.unwritten.putBack(changes) }
         throw error
       }
-      if !changes.isEmpty { state.withLock { $0.isJournalBehind = false } }
+      let summary = state.withLock { state in
+        state.isJournalBehind = false
+        return size > state.journalSizeMax ? state.summary() : nil
+      }
+      guard let summary else { return }
+      let newSize = try staged.restart(summary)
+      // What says the same as before is said again only when it has doubled.
+      state.withLock { $0.journalSizeMax = max($0.journalSizeMax, 2 * newSize) }
     }
   }
 

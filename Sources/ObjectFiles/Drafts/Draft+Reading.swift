@@ -27,32 +27,30 @@ extension Draft {
       return
     }
     if pieces.count == 1, case .stored(let version, let offset) = pieces[0].place {
-      source(version).read(ByteRange(offset: offset, count: wanted.count), reply: reply)
+      sources[version].read(ByteRange(offset: offset, count: wanted.count), reply: reply)
       return
     }
-    PieceGathering(pieces, reply).run(self)
+    PieceGathering(pieces, of: self, from: sources, reply).run()
   }
+}
 
-  /// Returns the bytes of pieces that are at the store or nowhere, for publishing.
-  func bytes(of pieces: [FileExtents.Piece]) async -> Result<[UInt8], FileError> {
-    let collector = ReplyCollector<DataAnswer>()
-    PieceGathering(pieces, collector.reply).run(self)
-    return await collector.outcome().map { answer in
-      guard case .bytes(let bytes) = answer else { return [] }
-      return bytes
-    }
-  }
+/// The versions of objects that ranges of a draft are read from.
+final class DraftSources: Sendable {
+  private let environment: Drafts.Environment
+  private let files = Lock([ObjectVersion: ObjectFile]())
 
-  /// The file of a version that ranges are read from.
-  func source(_ version: ObjectVersion) -> ObjectFile {
-    sources.withLock { sources in
-      if let file = sources[version] { return file }
+  init(_ environment: Drafts.Environment) { self.environment = environment }
+
+  /// A version as a file.
+  subscript(version: ObjectVersion) -> ObjectFile {
+    files.withLock { files in
+      if let file = files[version] { return file }
       let file = ObjectFile(
         version,
         environment: environment.files,
         observer: environment.observer
       )
-      sources[version] = file
+      files[version] = file
       return file
     }
   }

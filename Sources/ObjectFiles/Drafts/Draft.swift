@@ -29,12 +29,13 @@ package final class Draft: Sendable {
   /// Held while the journal is written, whose lines must be in the order of the changes.
   let journaling = Lock(())
   /// The versions that ranges are read from.
-  let sources = Lock([ObjectVersion: ObjectFile]())
+  let sources: DraftSources
 
   init(_ state: DraftState, staged: StagedDraft, environment: Drafts.Environment) {
     self.staged = staged
     self.environment = environment
     self.state = Monitor(state)
+    sources = DraftSources(environment)
   }
 
   /// The key of the object that it is to be.

@@ -34,7 +34,7 @@ struct DraftState: Sendable {
   var isDiscarded = false
 
   /// What was last frozen: its token, which tells it from all other states, its extents and its revision.
-  private var frozen: (token: String, extents: FileExtents, revision: Int)?
+  private(set) var frozen: (token: String, extents: FileExtents, revision: Int)?
   /// The data file whose bytes are being sent, and those before it; 0 if none is.
   var frozenFile = 0
   /// What has changed since those were frozen.
@@ -61,6 +61,8 @@ struct DraftState: Sendable {
   var needsCopy = false
   /// What the journal doesn't say yet.
   var unwritten = DraftChangeQueue()
+  /// A journal that has become larger is begun anew.
+  var journalSizeMax = 4 << 20
   /// The disk didn't take it, and that was said.
   var isJournalBehind = false
 
@@ -93,6 +95,38 @@ struct DraftState: Sendable {
   }
 
   var isDirty: Bool { revision != publishedRevision && !isDiscarded }
+
+  /// The fewest changes that lead to this state, in place of all that the journal lacks or has; nil if it
+  /// must not be begun anew just now.
+  mutating func summary() -> [DraftChange]? {
+    // What was frozen is published only if the journal says when.
+    guard flight == nil, !isDiscarded else { return nil }
+    _ = unwritten.take(all: true)
+    let isWhole = base.map { extents.isWhole(of: $0.version) } ?? false
+    var changes: [DraftChange] = [
+      .began(
+        DraftHead(
+          key: key,
+          condition: condition,
+          base: base?.version,
+          isTruncated: !isWhole,
+          isDirty: isDirty,
+          modified: modified
+        )
+      )
+    ]
+    for piece in isWhole ? [] : extents.pieces {
+      switch piece.place {
+      case .staged(let file): changes.append(.wrote(piece.range, file: file, at: modified))
+      case .hole: changes.append(.resized(piece.range.upperBound, at: modified))
+      case .stored(let version, let offset):
+        changes.append(.inserted(version, at: offset, as: piece.range, now: modified))
+      }
+    }
+    if knowsFacts { changes.append(.facts(facts, isNew: hasNewFacts)) }
+    if isModifiedSet { changes.append(.timed(modified)) }
+    return changes
+  }
 
   /// Makes a change and has it journaled.
   mutating func record(_ change: DraftChange) {
@@ -194,148 +228,5 @@ struct DraftState: Sendable {
 
   private mutating func forget(_ range: ByteRange) {
     for number in local.keys { local[number]?.remove(range) }
-  }
-}
-
-// Those who write, and the one who publishes.
-extension DraftState {
-  /// A write begins.
-  ///
-  /// - Returns: the number of the file that it goes to; nil if it must wait until the file is frozen.
-  mutating func writeBegan() -> Int? {
-    guard !isFreezing else { return nil }
-    if file <= frozenFile { file = frozenFile + 1 }
-    writerCount += 1
-    return file
-  }
-
-  /// A write is over; `range` is what it wrote, empty if nothing.
-  mutating func writeEnded(_ range: ByteRange, file: Int, at now: Timestamp) {
-    writerCount -= 1
-    if !range.isEmpty { record(.wrote(range, file: file, at: now)) }
-    if isFreezing { freeze() }
-  }
-
-  /// A data file has been given the bytes that a range has, as of when it was frozen.
-  mutating func materialized(_ range: ByteRange, in file: Int) {
-    for part in changed.gaps(in: range) { local[file, default: ByteRangeSet()].insert(part) }
-  }
-
-  /// The data file that holds all of a range; nil if none does.
-  func file(holding range: ByteRange) -> Int? {
-    local.first { $0.value.contains(range) }?.key
-  }
-
-  /// Takes the snapshot that is published, as soon as nobody writes.
-  mutating func freeze() {
-    isFreezing = writerCount > 0
-    guard !isFreezing else { return }
-    frozenFile = file
-    changed = ByteRangeSet()
-    let known = frozen.flatMap { $0.revision == revision ? $0.token : nil }
-    let token = known ?? String(UInt64.random(in: .min ... .max), radix: 16)
-    if known == nil { record(.frozen(token)) }
-    snapshot = Snapshot(
-      key: key,
-      condition: condition,
-      extents: extents,
-      revision: revision,
-      token: token,
-      file: file,
-      local: local,
-      base: base,
-      isRepeated: triedRevision == revision,
-      facts: facts,
-      hasNewFacts: hasNewFacts,
-      needsCopy: needsCopy,
-      timeSet: isModifiedSet ? modified : nil
-    )
-  }
-
-  /// The store has the snapshot as `object`.
-  mutating func published(_ object: ObjectMetadata) {
-    record(.published(object.version))
-    base = object
-    failure = nil
-    failureCount = 0
-    triedRevision = nil
-  }
-
-  /// Data files may be written into again.
-  mutating func thaw() {
-    isFreezing = false
-    frozenFile = 0
-    snapshot = nil
-    changed = ByteRangeSet()
-  }
-}
-
-/// Changes on their way to the journal.
-///
-/// What is written in order becomes one change, up to 1 MiB: a line per write would cost as much as the
-/// write.
-struct DraftChangeQueue: Sendable {
-  private static let runSizeMax = 1 << 20
-
-  private var changes: [DraftChange] = []
-  /// What was written last, which the next write may go on with.
-  private var run: (range: ByteRange, file: Int, time: Timestamp)?
-
-  var count: Int { changes.count }
-
-  mutating func append(_ change: DraftChange) {
-    guard case .wrote(let range, let file, let time) = change else {
-      endRun()
-      changes.append(change)
-      return
-    }
-    if let last = run, last.file == file, last.range.upperBound == range.lowerBound,
-      last.range.count + range.count <= Self.runSizeMax
-    {
-      run = (ByteRange(last.range.lowerBound, range.upperBound), file, time)
-    } else {
-      endRun()
-      run = (range, file, time)
-    }
-  }
-
-  /// Takes what is to be written now; `all` includes what the next write may go on with.
-  mutating func take(all: Bool) -> [DraftChange] {
-    if all { endRun() }
-    defer { changes = [] }
-    return changes
-  }
-
-  /// Puts back what could not be written.
-  mutating func putBack(_ taken: [DraftChange]) { changes.insert(contentsOf: taken, at: 0) }
-
-  private mutating func endRun() {
-    if let run { changes.append(.wrote(run.range, file: run.file, at: run.time)) }
-    run = nil
-  }
-}
-
-/// One try to publish a draft, which all who ask meanwhile share.
-final class DraftFlight: Sendable {
-  /// What comes of it.
-  typealias Outcome = Result<ObjectMetadata?, FileError>
-
-  private let outcome = Lock(Outcome?.none)
-  private let gate = Gate()
-  /// The changes that it covers; nil before it is known.
-  let revision = Lock(Int?.none)
-  /// Ends it.
-  let task = Lock(Task<Void, Never>?.none)
-
-  func end(_ outcome: Outcome) {
-    self.outcome.withLock { $0 = outcome }
-    gate.open()
-  }
-
-  /// Waits until it is over.
-  func result() async -> Outcome {
-    await gate.wait()
-    return outcome.withLock { $0 }
-      ?? .failure(FileError(.inputOutput, "publishing ended without an outcome"))
   }
 }

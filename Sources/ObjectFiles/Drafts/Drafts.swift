@@ -135,7 +135,8 @@ package final class Drafts: Sendable {
   /// Nobody has the file open any more: a draft that is clean, or discarded, is forgotten and its files are
   /// removed.
   ///
-  /// - Returns: false if it stays, because the store lacks something of it.
+  /// - Returns: false if it stays, because the store lacks something of it or is being given it; ask again
+  ///   when `DraftObserver` is told.
   @discardableResult
   package func end(_ draft: Draft) -> Bool {
     let stays = draft.state.withLock { $0.isDirty || $0.flight != nil }

@@ -12,6 +12,8 @@ final class FrozenDraft: Sendable {
   private let snapshot: DraftState.Snapshot
   /// What data files have of the snapshot.
   private let held: Lock<[Int: ByteRangeSet]>
+  /// Its own: what readers have waited for in vain a moment ago is asked for again.
+  private let sources: DraftSources
 
   /// What is fetched into memory at a time on the way to a data file.
   private static let stepSize = 4 << 20
@@ -20,6 +22,7 @@ final class FrozenDraft: Sendable {
     self.draft = draft
     self.snapshot = snapshot
     held = Lock(snapshot.local)
+    sources = DraftSources(draft.environment)
   }
 
   private var environment: Drafts.Environment { draft.environment }
@@ -128,8 +131,13 @@ final class FrozenDraft: Sendable {
     if piece.place == .hole {
       bytes = nil
     } else {
-      switch await draft.bytes(of: snapshot.extents.pieces(in: step)) {
-      case .success(let found): bytes = found
+      let collector = ReplyCollector<DataAnswer>()
+      let pieces = snapshot.extents.pieces(in: step)
+      PieceGathering(pieces, of: draft, from: sources, collector.reply).run()
+      switch await collector.outcome() {
+      case .success(.bytes(let found)): bytes = found
+      // A gathering answers with bytes.
+      case .success(.file): throw .invalid("bytes \(step) of \(snapshot.key) could not be read")
       case .failure(let error): throw TransferError(fetching: error)
       }
     }

@@ -11,12 +11,21 @@ final class PieceGathering: ReplyPort {
     var isInterrupted = false
   }
 
+  private let draft: Draft
+  private let sources: DraftSources
   private let pieces: [FileExtents.Piece]
   private let start: Int
   private let reply: Lock<ParkedReply<DataAnswer>?>
   private let state: Lock<State>
 
-  init(_ pieces: [FileExtents.Piece], _ reply: consuming Reply<DataAnswer>) {
+  init(
+    _ pieces: [FileExtents.Piece],
+    of draft: Draft,
+    from sources: DraftSources,
+    _ reply: consuming Reply<DataAnswer>
+  ) {
+    self.draft = draft
+    self.sources = sources
     self.pieces = pieces
     start = pieces.first?.range.lowerBound ?? 0
     let count = (pieces.last?.range.upperBound ?? 0) - start
@@ -37,16 +46,16 @@ final class PieceGathering: ReplyPort {
   }
 
   /// Asks for every piece.
-  func run(_ draft: Draft) {
+  func run() {
     for (index, piece) in pieces.enumerated() {
       switch piece.place {
       case .hole: arrived()
-      case .staged(let number): readStaged(piece, number, of: draft)
+      case .staged(let number): readStaged(piece, number)
       case .stored(let version, let offset):
-        draft.source(version).read(
+        sources[version].read(
           ByteRange(offset: offset, count: piece.range.count),
           reply: Reply(RequestToken(UInt(index)), port: self) { [self] _, _, answer in
-            take(answer, piece, of: draft)
+            take(answer, piece)
             return true
           }
         )
@@ -64,27 +73,27 @@ final class PieceGathering: ReplyPort {
     if isInterrupted { action() }
   }
 
-  private func readStaged(_ piece: FileExtents.Piece, _ number: Int, of draft: Draft) {
+  private func readStaged(_ piece: FileExtents.Piece, _ number: Int) {
     do throws(DiskFailure) {
-      put(try draft.staged.file(number).bytes(piece.range), piece, of: draft)
+      put(try draft.staged.file(number).bytes(piece.range), piece)
     } catch {
       fail(FileError(error, reading: draft.key))
     }
   }
 
-  private func take(_ answer: DataAnswer, _ piece: FileExtents.Piece, of draft: Draft) {
+  private func take(_ answer: DataAnswer, _ piece: FileExtents.Piece) {
     switch answer {
-    case .bytes(let bytes): put(bytes, piece, of: draft)
+    case .bytes(let bytes): put(bytes, piece)
     case .file(let descriptor, let range):
       do throws(DiskFailure) {
-        put(try FileDescriptor.bytes(range, of: descriptor), piece, of: draft)
+        put(try FileDescriptor.bytes(range, of: descriptor), piece)
       } catch {
         fail(FileError(error, reading: draft.key))
       }
     }
   }
 
-  private func put(_ bytes: [UInt8], _ piece: FileExtents.Piece, of draft: Draft) {
+  private func put(_ bytes: [UInt8], _ piece: FileExtents.Piece) {
     guard bytes.count == piece.range.count else {
       fail(
         FileError(

@@ -6,8 +6,8 @@ internal import Support
 ///
 /// A crash can tear the last line and nothing else. Nothing is synchronized to the disk on the way.
 package final class CheckpointFile: Sendable {
-  /// Larger files are not ours: 65,536 units of a download make 4 MiB, a journal is begun anew before.
-  private static let sizeMax = 64 << 20
+  /// Larger files are not ours: 65,536 units of a download make 4 MiB.
+  package static let sizeMax = 64 << 20
   /// EEXIST.
   private static let existsErrno: Int32 = 17
 
@@ -109,7 +109,7 @@ package final class CheckpointFile: Sendable {
   package func synchronize() throws(DiskFailure) { try file.synchronize() }
 
   /// The text of a checkpoint; nil if there is none.
-  package static func text(at path: String) throws -> [UInt8]? {
+  package static func text(at path: String, sizeMax: Int = sizeMax) throws -> [UInt8]? {
     guard try Disk.status(of: path) != nil else { return nil }
     let file = try PartFile.openOwn(path, [.read])
     let size = try file.size()
