@@ -14,7 +14,7 @@ MIB = 1 << 20
 
 
 @pytest.fixture(params=sorted(SERVERS) + ["file", "tos-fns", "tos-hns"])
-def mount(request, mounts, tmp_path, make_tos_bucket):
+def mount(request, make_tos_bucket, mounts, tmp_path):
     """A mount of an empty bucket on each server, of a local directory, and of both kinds of TOS's buckets."""
     if request.param.startswith("tos-"):
         bucket = make_tos_bucket("moto", type=request.param[4:])
