@@ -13,9 +13,13 @@ from conftest import SERVERS, Bucket, run
 MIB = 1 << 20
 
 
-@pytest.fixture(params=sorted(SERVERS) + ["file"])
-def mount(request, mounts, tmp_path):
-    """A mount of an empty bucket on each server, and of a local directory."""
+@pytest.fixture(params=sorted(SERVERS) + ["file", "tos-fns", "tos-hns"])
+def mount(request, make_tos_bucket, mounts, tmp_path):
+    """A mount of an empty bucket on each server, of a local directory, and of both kinds of TOS's buckets."""
+    if request.param.startswith("tos-"):
+        bucket = make_tos_bucket("moto", type=request.param[4:])
+        yield mounts(bucket.url, bucket.endpoint).start()
+        return
     if request.param == "file":
         (tmp_path / "bucket").mkdir()
         yield mounts("file://%s" % (tmp_path / "bucket")).start()

@@ -4,7 +4,6 @@ enum Deviation: Hashable, Sendable {
   case refusesKeyBesideItsPrefix
   case keepsDirectories
   case listsReplacedParts
-  case spellsPartsDifferently
   case mayActAfterDeadline
   case losesNewlines
   case losesBackslashes
@@ -50,7 +49,6 @@ enum Deviation: Hashable, Sendable {
       .ignoresCopySourceCondition: "x-amz-copy-source-if-match is not looked at (moto 5.2)",
       .ignoresCopyTargetCondition: "If-None-Match on a copy is not looked at (moto 5.2)",
       .failsAfterAbort: "answers 500 to anything on an aborted upload (moto 5.2)",
-      .spellsPartsDifferently: "answers ListPartsResponse for ListPartsResult (moto 5.2)",
       .mayActAfterDeadline: actsLate,
       .racesConditions: "checks and writes without a lock (moto 5.2)",
     ],

@@ -296,6 +296,16 @@ import Testing
     #expect(kind { _ = try S3Answers.completedUpload(failed, to: complete) } == .noSuchUpload)
   }
 
+  @Test func partsAreReadAsMotoSpellsThemToo() throws {
+    let request = try S3Requests.listParts(UploadReference(key: key, uploadID: "u"))
+    let part = "<Part><PartNumber>3</PartNumber><ETag>\"e\"</ETag><Size>5</Size></Part>"
+    func parts(_ root: String) throws -> [UploadedPart] {
+      try S3Answers.parts(answer(200, [:], "<\(root)>\(part)</\(root)>"), to: request).parts
+    }
+    #expect(try parts("ListPartsResponse") == parts("ListPartsResult"))
+    #expect(kind { _ = try parts("ListObjectsResult") } == .invalidAnswer)
+  }
+
   @Test func partsAreReadPageByPage() throws {
     let request = try S3Requests.listParts(UploadReference(key: key, uploadID: "u"))
     func page(_ content: String) -> WireAnswer {

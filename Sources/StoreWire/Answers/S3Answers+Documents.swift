@@ -78,7 +78,13 @@ extension S3Answers {
     after marker: Int? = nil
   ) throws(StoreError) -> PartsPage {
     var parts: [UploadedPart] = []
-    let document = try self.document(answer, to: request, root: "ListPartsResult")
+    let document = try self.document(
+      answer,
+      to: request,
+      root: "ListPartsResult",
+      // Workaround: so moto 5.2 spells it.
+      alternative: "ListPartsResponse"
+    )
     for (name, record) in document.records where name == "Part" {
       guard let number = record["PartNumber"]?.decimalValue, (1...10_000).contains(number),
         let etag = etag(record.text("ETag"))
@@ -118,6 +124,7 @@ extension S3Answers {
     _ answer: WireAnswer,
     to request: WireRequest,
     root: String,
+    alternative: String? = nil,
     outerCount: Int = 0
   ) throws(StoreError) -> XMLDocument {
     guard answer.isSuccess else { throw error(answer, to: request) }
@@ -130,7 +137,7 @@ extension S3Answers {
     guard document.root != "Error" else {
       throw error(answer, to: request, body: document.fields)
     }
-    guard document.root == root else {
+    guard document.root == root || alternative.map({ document.root == $0 }) ?? false else {
       let name = document.root.shown(64) ?? "nothing"
       throw invalid(answer, to: request, "the answer is \(name) instead of \(root)")
     }
