@@ -250,3 +250,36 @@ def test_C3_mv_of_a_tree_into_another_directory_and_cp_of_a_tree(mounted, bucket
     assert traffic.received == 0 and traffic.sent == 0, traffic.requests
     shutil.rmtree(mount / "copy")
     assert keys(bucket, "copy/") == []
+
+
+def test_C2_a_source_that_is_replaced_before_the_copy_is_stored_fails_it(mounted, bucket):
+    data = bytes_of(6 * MIB)
+    mount = mounted({"a": data})
+    source = os.open(mount / "a", os.O_RDONLY)
+    target = os.open(mount / "b", os.O_WRONLY | os.O_CREAT)
+    assert os.copy_file_range(source, target, len(data)) == len(data)
+    bucket.put("a", bytes_of(6 * MIB, 2))
+    with pytest.raises(OSError) as failure:
+        os.close(target)
+    assert failure.value.errno == errno.ESTALE
+    assert keys(bucket) == ["a"], "nothing is mixed"
+    os.close(source)
+
+
+def test_C3_a_killed_renaming_is_finished_by_the_next_mount(weather_mount, proxy, strict_bucket):
+    tree = {f"old/{n}": bytes_of(100 + n, n) for n in range(60)}
+    for key, body in tree.items():
+        strict_bucket.put(key, body)
+    mount = weather_mount().start()
+    proxy.rules = [{"method": "PUT", "path": "/new/", "delay": 0.5}]
+    mover = subprocess.Popen(["mv", mount / "old", mount / "new"], stderr=subprocess.DEVNULL)
+    wait_for(lambda: keys(strict_bucket, "new/"), "some copies")
+    mount.kill()
+    mover.wait(20)
+    assert 0 < len(keys(strict_bucket, "new/")) < 60 and len(keys(strict_bucket, "old/")) == 60
+    proxy.rules = []
+    mount.start()
+    wait_for(lambda: keys(strict_bucket, "old/") == [], "the renaming to be finished")
+    assert keys(strict_bucket, "new/") == sorted(key.replace("old", "new") for key in tree)
+    for key, body in tree.items():
+        assert strict_bucket.get(key.replace("old", "new")) == body
