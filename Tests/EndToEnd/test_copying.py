@@ -2,6 +2,7 @@
 
 import ctypes
 import errno
+import io
 import os
 import random
 import shutil
@@ -283,3 +284,21 @@ def test_C3_a_killed_renaming_is_finished_by_the_next_mount(weather_mount, proxy
     assert keys(strict_bucket, "new/") == sorted(key.replace("old", "new") for key in tree)
     for key, body in tree.items():
         assert strict_bucket.get(key.replace("old", "new")) == body
+
+
+@pytest.mark.parametrize("kind", ["fns", "hns"])
+def test_C3_directories_of_tos_are_renamed_by_the_store_where_it_can(make_tos_bucket, mounts, kind):
+    bucket = make_tos_bucket("moto", type=kind)
+    tree = {f"old/{n % 3}/{n}": bytes_of(100 + n, n) for n in range(12)}
+    for key, body in tree.items():
+        bucket.put(key, io.BytesIO(body))
+    mount = mounts(bucket.url, bucket.endpoint).start()
+    before = bucket.counts()["requests"].get("CopyObject", 0)
+    with Traffic(mount) as traffic:
+        assert rename(mount / "old", mount / "new") == 0
+    copies = bucket.counts()["requests"].get("CopyObject", 0) - before
+    assert traffic.received == 0 and traffic.sent == 0
+    assert copies == (0 if kind == "hns" else len(tree)), bucket.counts()
+    for key, body in tree.items():
+        assert mount.read(key.replace("old", "new")) == body
+    assert os.listdir(mount.path) == ["new"]
