@@ -17,13 +17,13 @@ SECRET = os.environ["AWS_SECRET_ACCESS_KEY"]
 
 def dipper(mount):
     return [DIPPER, "mount", "--foreground", "s3://" + mount.bucket, mount.path, "--endpoint", mount.endpoint,
-            "--cache-dir", mount.cache, "--metadata-ttl", "300"]
+            "--cache-dir", mount.cache, "--metadata-ttl", "300"] + ([] if mount.writes else ["--read-only"])
 
 
 def s3fs(mount):
     secrets = mount.file("passwd", "%s:%s\n" % (KEY, SECRET))
     options = ["url=" + mount.endpoint, "use_path_request_style", "passwd_file=" + secrets, "use_cache=" + mount.cache,
-               "endpoint=us-east-1", "sigv4", "ro", "multipart_size=16", "parallel_count=8", "multireq_max=20",
+               "endpoint=us-east-1", "sigv4", "rw" if mount.writes else "ro", "multipart_size=16", "parallel_count=8", "multireq_max=20",
                "max_stat_cache_size=200000", "enable_noobj_cache", "stat_cache_expire=300"]
     return ["s3fs", mount.bucket, mount.path, "-f", "-o", ",".join(options)]
 
@@ -34,7 +34,7 @@ def rclone(mount):
              "list_version": "2"}
     config = mount.file("rclone.conf", "[store]\n" + "".join("%s = %s\n" % fact for fact in facts.items()))
     return ["rclone", "mount", "store:" + mount.bucket, mount.path, "--config", config, "--cache-dir", mount.cache,
-            "--read-only", "--vfs-cache-mode", "full", "--vfs-read-chunk-size", "16M", "--vfs-read-chunk-streams", "8",
+            *(["--vfs-write-back", "0s"] if mount.writes else ["--read-only"]), "--vfs-cache-mode", "full", "--vfs-read-chunk-size", "16M", "--vfs-read-chunk-streams", "8",
             "--buffer-size", "16M", "--use-server-modtime", "--dir-cache-time", "5m"]
 
 
@@ -52,10 +52,11 @@ def version(name):
 class Contestant:
     """A mount in the foreground of its own process, with an empty cache."""
 
-    def __init__(self, name, bucket, endpoint, directory):
+    def __init__(self, name, bucket, endpoint, directory, writes=False):
         self.name = name
         self.bucket = bucket
         self.endpoint = endpoint
+        self.writes = writes
         self.directory = os.path.join(directory, name)
         self.path = os.path.join(self.directory, "mount")
         self.cache = os.path.join(self.directory, "cache")

@@ -70,7 +70,15 @@ def kind(entry):
     key = entry["path"].lstrip("/").partition("/")[2]
     query = parse_qs(entry["query"], keep_blank_values=True)
     if key:
-        return entry["method"].capitalize() + "Object"
+        copies = "x-amz-copy-source" in entry["headers"]
+        if "uploadId" in query:
+            name = {"PUT": "UploadPartCopy" if copies else "UploadPart", "POST": "CompleteMultipartUpload"}
+            return name.get(entry["method"], entry["method"].capitalize() + "Multipart")
+        if "uploads" in query:
+            return "CreateMultipartUpload"
+        return "CopyObject" if copies else entry["method"].capitalize() + "Object"
+    if entry["method"] == "POST" and "delete" in query:
+        return "DeleteObjects"
     if entry["method"] == "GET" and not query.keys() & {"location", "versioning", "acl", "uploads"}:
         return "ListObjects"
     return entry["method"].capitalize() + "Bucket"

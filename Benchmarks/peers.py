@@ -20,6 +20,7 @@ from reading import GIB, MIB, claim_memory, content, upload  # first: it says wh
 from conftest import SERVERS, Bucket, client
 from contestants import COMMANDS, Contestant, version
 from counting import CountingProxy, counted
+import writing_rows
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SECONDS_AT_RANDOM = 8
@@ -44,6 +45,7 @@ class Row:
     steps: list
     data: str
     round_trip: float = 0.0
+    writes: bool = False
 
 
 def at_random(block):
@@ -79,6 +81,8 @@ ROWS = {
     "cat": Row([CAT], "cat"),
     "cat-20ms": Row([CAT], "cat", 0.02),
 }
+READING = ",".join(ROWS)
+ROWS.update(writing_rows.ROWS)
 
 
 # What the bucket holds.
@@ -97,6 +101,17 @@ class Store:
     def __init__(self, bucket):
         self.bucket = bucket
         self.filled = set()
+        self.locals = {}
+
+    def local_files(self, directory):
+        if not self.locals:
+            self.directory = tempfile.mkdtemp(prefix="dipper-peers-", dir=directory)
+            self.locals = writing_rows.local_files(self.directory)
+        return self.locals
+
+    def close(self):
+        if self.locals:
+            shutil.rmtree(self.directory, ignore_errors=True)
 
     def fill(self, name):
         if name in self.filled:
@@ -119,6 +134,9 @@ class Store:
             "tree": (["tree/d%03d/f%02d" % (i // 20, i % 20) for i in range(10000)], b"x"),
             "cat": (["cat/f%04d" % i for i in range(1000)], content(MIB)[:16384]),
         }[name]
+        self.put_many(keys, body)
+
+    def put_many(self, keys, body):
         with ProcessPoolExecutor(WRITERS, multiprocessing.get_context("spawn")) as pool:
             shares = [keys[i::WRITERS] for i in range(WRITERS)]
             list(pool.map(functools.partial(put_all, self.bucket.endpoint, self.bucket.name, body=body), shares))
@@ -150,13 +168,17 @@ class Figures:
     kinds: dict
     bytes: int
     reads: int
+    # Until the last request had its answer, and bodies that came from the mount.
+    stored: float = 0.0
+    sent: int = 0
 
 
-def run(command, directory, limit):
+def run(command, directory, limit, environment=None):
     """Runs a command to its end or its limit: seconds, what went wrong, output."""
     begin = time.monotonic()
     process = subprocess.Popen(["bash", "-c", command], cwd=directory, stdout=subprocess.PIPE,
-                               stderr=subprocess.DEVNULL, text=True, start_new_session=True)
+                               stderr=subprocess.DEVNULL, text=True, start_new_session=True,
+                               env={**os.environ, **(environment or {})})
     try:
         output, _ = process.communicate(timeout=limit)
         failure = "failed" if process.returncode else ""
@@ -171,31 +193,38 @@ def run(command, directory, limit):
 
 
 def settle(proxy, quiet=0.3, limit=5):
-    """Waits until what was fetched ahead has come, so that it is counted."""
+    """Waits until what was fetched ahead, or is stored later, has come, so that it is counted; tells when it had."""
     deadline = time.monotonic() + limit
     last, since = None, time.monotonic()
     while time.monotonic() < deadline and time.monotonic() - since < quiet:
-        now = proxy.mark(), sum(entry["sent"] for entry in proxy.requests()[-64:])
+        now = proxy.mark(), sum(entry["sent"] + (entry["status"] or 0) for entry in proxy.requests()[-64:])
         if now != last:
             last, since = now, time.monotonic()
         time.sleep(0.05)
+    return since
 
 
-def measure(contestant, proxy, step, limit):
+def measure(contestant, proxy, step, limit, writes=False, environment=None):
     settle(proxy)
     mark = proxy.mark()
     before, _ = contestant.usage()
-    seconds, failure, output = run(step.command, contestant.path, limit)
-    settle(proxy)
+    begin = time.monotonic()
+    seconds, failure, output = run(step.command, contestant.path, limit, environment)
+    # Some store a while after a file was closed.
+    stored = settle(proxy, 2, limit) - begin if writes else settle(proxy) - begin
     after, peak = contestant.usage()
     kinds, received = counted(proxy.requests(since=mark))
     reads = int(output) if step.counts and not failure else 0
-    return Figures(seconds, failure, after - before, peak, kinds, received, reads)
+    sent = sum(entry["received"] for entry in proxy.requests(since=mark) if entry["method"] == "PUT")
+    return Figures(seconds, failure, after - before, peak, kinds, received, reads, stored if writes else 0.0, sent)
 
 
 def compare(row, names, store, options):
     """All steps by all contestants: (step index, name) -> figures of each round."""
-    store.fill(row.data)
+    if not row.writes:
+        store.fill(row.data)
+    elif row.data == "big":
+        store.fill("seq")
     results = {}
     for number in range(options.rounds):
         first = number % len(names)
@@ -206,11 +235,16 @@ def compare(row, names, store, options):
             directory = tempfile.mkdtemp(prefix="dipper-peers-", dir=options.directory)
             contestant = None
             try:
-                contestant = Contestant(name, store.bucket.name, proxy.url, directory)
-                if row.data == "seq":
+                environment = {}
+                if row.writes:
+                    prefix = "%s-%d-%s/" % (name, number, os.path.basename(directory))
+                    writing_rows.fill(store, row.data, prefix)
+                    environment = {**store.local_files(options.directory), "D": prefix.rstrip("/")}
+                contestant = Contestant(name, store.bucket.name, proxy.url, directory, row.writes)
+                if row.data == "seq" or row.writes:
                     claim_memory(directory, 3 * GIB)
                 for index, step in enumerate(row.steps):
-                    figures = measure(contestant, proxy, step, options.limit)
+                    figures = measure(contestant, proxy, step, options.limit, row.writes, environment)
                     print("%s, %s: %s" % (name, step.title, text_of(step, [figures])), file=sys.stderr)
                     results.setdefault((index, name), []).append(figures)
             except RuntimeError as failure:
@@ -245,10 +279,13 @@ def text_of(step, rounds):
         facts.append("**%s reads/s**" % (round(rate) if rate >= 10 else round(rate, 1)))
         facts.append(size_text(last.bytes / max(1, last.reads)) + " a read")
     else:
-        facts.append("**%.2f s**" % statistics.median(figures.seconds for figures in rounds))
+        seconds = statistics.median(figures.seconds for figures in rounds)
+        stored = statistics.median(figures.stored for figures in rounds)
+        facts.append("**%.2f s**" % seconds + (", stored after %.2f s" % stored if stored > seconds + 0.3 else ""))
     cpu = statistics.median(figures.cpu for figures in rounds)
     facts += ["%.2f CPU s" % cpu] + (["%.2f a GiB" % (cpu * GIB / step.bytes)] if step.bytes else [])
-    facts += [size_text(last.bytes), ", ".join("%s %d" % pair for pair in last.kinds.items()) or "no request"]
+    bodies = [size_text(last.bytes)] if not last.stored else ["%s down, %s up" % (size_text(last.bytes), size_text(last.sent))]
+    facts += bodies + [ ", ".join("%s %d" % pair for pair in last.kinds.items()) or "no request"]
     return "; ".join(facts)
 
 
@@ -262,7 +299,7 @@ def print_table(names, lines, peaks):
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", default=",".join(ROWS), help="some of: %(default)s")
+    parser.add_argument("--rows", default=READING, help="some of: %s; by default those that read" % ", ".join(ROWS))
     parser.add_argument("--with", dest="names", default=",".join(COMMANDS), help="some of: %(default)s")
     parser.add_argument("--rounds", type=int, default=1, help="how often, in turns; the table has medians")
     parser.add_argument("--limit", type=int, default=120, help="seconds after which a step is given up")
@@ -296,6 +333,7 @@ def main():
             for (_, name), rounds in results.items():
                 peaks[name] = max([peaks.get(name, 0)] + [figures.peak for figures in rounds])
     finally:
+        store.close()
         print("; ".join(versions[name] for name in names) + "; --rounds %d, %d s in all\n"
               % (options.rounds, time.monotonic() - begin))
         print_table(names, lines, peaks)

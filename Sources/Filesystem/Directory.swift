@@ -129,6 +129,22 @@ final class Directory: Sendable {
     }
   }
 
+  /// A name in it is about to be asked for.
+  ///
+  /// - Returns: true if it was never listed, and so many names have been asked for one by one that a listing
+  ///   of up to `triedRowCount` rows would have cost as much.
+  func isWorthTrying() -> Bool {
+    state.withLock { state in
+      guard state.complete == nil, state.newest?.isRunning != true else { return false }
+      state.askedNameCount += 1
+      return state.askedNameCount > Self.triedNameCount
+    }
+  }
+
+  private static let triedNameCount = 8
+  /// What a listing of a directory of unknown size may have before it is given up.
+  static let triedRowCount = triedNameCount * requestsPerName * rowsPerRequest
+
   /// A few names alone are no reason to list all.
   private static let singleRequestCountMin = 8
   /// HEAD of the object, and a listing of one key below it.

@@ -30,6 +30,19 @@ extension MountedBucket {
     return listing.hold
   }
 
+  /// Lists a directory that nobody has listed, beside what is going on, unless that turns out to be long.
+  ///
+  /// Who makes or looks for many files in it asks for one name after the other.
+  func tryListing(_ directory: Directory, at now: Instant) {
+    guard let hold = holdListing(of: directory, at: now) else { return }
+    let listing = hold.listing
+    let held = Lock(DirectoryListing.Hold?.some(hold))
+    // The hold goes outside of the lock.
+    let letGo: @Sendable () -> Void = { _ = held.withLock { $0.take() } }
+    _ = listing.whenReached(Directory.triedRowCount, letGo)
+    _ = listing.whenEnded(letGo)
+  }
+
   /// Tells `waiter` when the directory's newest listing has ended.
   ///
   /// - Returns: what to run if that isn't wanted any more.

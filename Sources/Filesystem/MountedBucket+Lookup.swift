@@ -87,6 +87,7 @@ extension MountedBucket {
         }
       }
     }
+    if directory.isWorthTrying() { tryListing(directory, at: now) }
     let ticket = lookups.join(
       NameKey(meaning, in: directory),
       asking: { [self] in

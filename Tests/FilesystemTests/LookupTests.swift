@@ -27,6 +27,41 @@ import Testing
     #expect(mount.store.calls.isEmpty)
   }
 
+  @Test func manyNamesInADirectoryThatNobodyListedAreAnsweredByOneListing() async throws {
+    let mount = try TestMount()
+    mount.place("d/f")
+    let directory = try await mount.node("d")
+    mount.store.forgetCalls()
+    for index in 0..<9 {
+      #expect(try await mount.lookup("n\(index)", in: directory).node == nil)
+    }
+    try await eventually("a listing was made beside") {
+      mount.startLookup("m", in: directory).outcome != nil
+    }
+    mount.store.forgetCalls()
+    for index in 9..<100 {
+      #expect(try await mount.lookup("n\(index)", in: directory).node == nil)
+    }
+    #expect(try await mount.lookup("f", in: directory).node != nil)
+    #expect(mount.store.calls.isEmpty)
+  }
+
+  @Test func aLongDirectoryThatNobodyListedIsNotListedForAFewNames() async throws {
+    let mount = try TestMount()
+    for index in 0..<20_000 { mount.place("d/f\(index)") }
+    let directory = try await mount.node("d")
+    mount.store.forgetCalls()
+    for index in 0..<9 {
+      #expect(try await mount.lookup("n\(index)", in: directory).node == nil)
+    }
+    try await eventually("it was given up after what nine names cost") {
+      mount.store.calls.of(.listObjects).count >= 9 + 16
+    }
+    // The next names are asked for one by one, and no page more comes than was on its way.
+    for index in 9..<12 { _ = try await mount.lookup("n\(index)", in: directory) }
+    #expect(mount.store.calls.of(.listObjects).count <= 9 + 18 + 3)
+  }
+
   @Test func aNameThatNoKeyCanHaveIsAbsentWithoutARequest() async throws {
     let mount = try TestMount()
     mount.place("f")
@@ -226,9 +261,20 @@ import Testing
     var options = FilesystemOptions()
     options.absentNameCountMax = 10
     let mount = try TestMount(options: options)
-    for number in 0..<100 { _ = try await mount.lookup("no-\(number)") }
+    // So few in each that no directory is listed for them.
+    var directories: [NodeID] = []
+    for number in 0..<25 { mount.place("d\(number)/f") }
+    for number in 0..<25 {
+      directories.append(try await mount.node("d\(number)"))
+    }
+    func lookUpAll() async throws {
+      for directory in directories {
+        for number in 0..<4 { _ = try await mount.lookup("no-\(number)", in: directory) }
+      }
+    }
+    try await lookUpAll()
     mount.store.forgetCalls()
-    for number in 0..<100 { _ = try await mount.lookup("no-\(number)") }
+    try await lookUpAll()
     #expect(mount.store.calls.of(.headObject).count >= 80)
   }
 }
