@@ -1,23 +1,8 @@
 internal import Core
-package import ObjectFiles
+internal import ObjectFiles
 internal import Support
 
-/// A renaming of a directory under way, for `status`.
-package struct DirectoryRenaming: Hashable, Sendable {
-  /// The old path in the mount.
-  package var source: String
-  /// The new one.
-  package var target: String
-  /// How far it has come.
-  package var progress: Drafts.TreeProgress
-}
-
 extension MountedBucket {
-  /// The renamings of directories that are under way.
-  package var renamings: [DirectoryRenaming] {
-    tables.withLock { $0.renamings.values.sorted { $0.source < $1.source } }
-  }
-
   /// Gives a directory another name; what has that name is an empty directory at most.
   func renameDirectory(
     _ source: Place,
@@ -75,16 +60,8 @@ extension MountedBucket {
 
   private func moveTree(_ source: Place, to target: Place) async throws(FileError) {
     guard let drafts else { throw FileError(.readOnly, "the mount is read-only") }
-    let (from, to) = (path(of: source.prefix), path(of: target.prefix))
-    defer { tables.withLock { $0.renamings[source.prefix] = nil } }
-    try await drafts.moveTree(source.prefix, to: target.prefix) { [self] progress in
-      tables.withLock {
-        $0.renamings[source.prefix] = DirectoryRenaming(
-          source: from,
-          target: to,
-          progress: progress
-        )
-      }
+    try await reporting(source.prefix, to: target.prefix) { report async throws(FileError) in
+      try await drafts.renameTree(source.prefix, to: target.prefix, report: report)
     }
   }
 
@@ -194,30 +171,5 @@ extension MountedBucket {
     }
     let file = entry.size > 0 ? objectFile(of: entry, node: node) : nil
     tables.withLock { $0.open.replaceFile(of: node, by: file) }
-  }
-
-  /// Begins to finish the renamings of directories that an earlier mount could not.
-  ///
-  /// The mount doesn't wait for it: until it is done, what isn't moved yet is found at both names.
-  package func startRecoveringRenamings() {
-    guard let drafts else { return }
-    _ = startControlTask { [self] in await recoverRenamings(drafts) }
-  }
-
-  private func recoverRenamings(_ drafts: Drafts) async {
-    let recovered = await drafts.recoverTrees()
-    guard !recovered.isEmpty else { return }
-    for tree in recovered {
-      if let failure = tree.failure {
-        reporter.report(failure, FailureReporter.Operation(name: "rename", path: ""))
-      } else {
-        log.write(
-          .info,
-          "a renaming that was interrupted has been finished",
-          ["from": path(of: tree.source), "to": path(of: tree.target)]
-        )
-      }
-    }
-    invalidateAll()
   }
 }

@@ -141,6 +141,17 @@ import Testing
     await expectFailure(.notFound) { try await mount.rename("a", to: "c") }
   }
 
+  @Test func c1AFileThatIsKnownIsRenamedByTwoRequests() async throws {
+    let mount = try mount()
+    mount.place("a", "text")
+    #expect(try await mount.names() == ["a"])
+    mount.store.forgetCalls()
+    try await mount.rename("a", to: "b")
+    #expect(mount.store.calls.map(\.operation) == [.copyObject, .deleteObject])
+    #expect(try await mount.names() == ["b"])
+    #expect(try await mount.text(try await mount.node("b")) == "text")
+  }
+
   @Test func c1AStoreThatRenamesIsLetTo() async throws {
     var behaviour = SimulatedStore.Behaviour()
     behaviour.renamesNatively = true

@@ -119,6 +119,7 @@ package final class SimulatedStore: ObjectStore {
     let knowsRename = behaviour.tellsWhetherItRenames || state.withLock { $0.hasTriedToRename }
     capabilities.hasNativeRename = knowsRename ? behaviour.renamesNatively : nil
     capabilities.hasConditionalCreate = behaviour.obeysWriteConditions
+    capabilities.hasConditionalDelete = behaviour.obeysWriteConditions
     capabilities.hasConditionalReplace = behaviour.obeysWriteConditions
     capabilities.hasConditionalComplete = behaviour.obeysWriteConditions
     capabilities.listsInByteOrder = !behaviour.listsInTreeOrder

@@ -326,8 +326,8 @@ struct MountParts: Sendable {
     )
   }
 
-  /// A directory that is being renamed; its parts are the keys below it.
-  private func transfer(_ renaming: DirectoryRenaming) -> MountStatus.Transfer {
+  /// What is being renamed; a directory's parts are the keys below it.
+  private func transfer(_ renaming: Renaming) -> MountStatus.Transfer {
     MountStatus.Transfer(
       renamingOf: renaming.source,
       to: renaming.target,

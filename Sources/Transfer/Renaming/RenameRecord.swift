@@ -16,16 +16,19 @@ final class RenameRecord: Sendable {
     self.environment = environment
   }
 
-  /// Puts a journal on the disk, to stay; it is the first step of all.
+  /// Puts a journal on the disk; it is the first step of all.
+  ///
+  /// `isLasting` to wait until a power loss can't take it.
   static func begin(
     _ journal: RenameJournal,
     at path: String,
+    isLasting: Bool = true,
     _ environment: TransferEnvironment,
     _ faults: PartFile.DiskFaults?
   ) async throws(TransferError) -> RenameRecord {
     do throws(PartFile.OpenError) {
       let file = try await environment.disk.run { () throws(PartFile.OpenError) in
-        try CheckpointFile.replace(path, with: journal.text, isLasting: true, faults)
+        try CheckpointFile.replace(path, with: journal.text, isLasting: isLasting, faults)
       }
       return RenameRecord(journal, file, environment)
     } catch {
