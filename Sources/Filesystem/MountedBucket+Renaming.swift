@@ -89,9 +89,10 @@ extension MountedBucket {
       replacing: there,
       mayReplace: replaces
     )
-    let object: ObjectMetadata
+    let (object, moves): (ObjectMetadata, [VersionMove])
     do throws(FileError) {
-      object = try await reporting(source.key, to: target.key) { report async throws(FileError) in
+      (object, moves) = try await reporting(source.key, to: target.key) {
+        report async throws(FileError) in
         try await drafts.rename(request, to: target.key, report: report)
       }
     } catch {
@@ -101,6 +102,8 @@ extension MountedBucket {
     }
     facts.withLock { $0.copied(moved, to: object.version) }
     renamed(source, target, to: object, draft)
+    // Only now has whoever reads it let go of what is cached under the old key.
+    await cache.follow(moves)
     if let replaced { endReplaced(replaced, at: target.key) }
     mayHaveEmptied(source.directory)
   }

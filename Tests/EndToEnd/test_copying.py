@@ -191,6 +191,29 @@ def test_C1_a_killed_mv_of_a_file_is_finished_by_the_next_mount(weather_mount, p
     wait_for(lambda: not journals(mount), "the journal to be gone")
 
 
+def test_C1_what_was_cached_is_read_under_the_new_name(mounted, bucket):
+    tree = {f"d/{n}": bytes_of(100_000 + n, n) for n in range(8)}
+    mount = mounted({"a": bytes_of(3 * MIB), **tree})
+    data = {"a": bytes_of(3 * MIB), **tree}
+    for key, body in data.items():
+        assert mount.read(key) == body
+    with open(mount / "a", "rb") as reader:
+        inode = os.fstat(reader.fileno()).st_ino
+        reader.read(10)
+        with Traffic(mount) as traffic:
+            os.rename(mount / "a", mount / "b")
+            os.rename(mount / "d", mount / "e")
+            assert reader.read() == data["a"][10:]
+            # In another process: the kernel's pages are not asked, but the daemon.
+            for name, body in [("b", data["a"]), *((key.replace("d/", "e/"), body) for key, body in tree.items())]:
+                command = ["dd", f"if={mount / name}", "iflag=direct", "bs=1M", "status=none"]
+                got = subprocess.run(command, capture_output=True, timeout=60)
+                assert got.stdout == body, (name, got.stderr)
+        assert os.fstat(reader.fileno()).st_ino == os.stat(mount / "b").st_ino, inode
+    assert traffic.received == 0 and traffic.sent == 0, traffic.requests
+    assert traffic.requests["GetObject"] == 0, traffic.requests
+
+
 def test_C1_mv_replaces_and_refuses_to(mounted, bucket):
     mount = mounted({"a": b"aa", "b": b"b", "c": b"c"})
     assert rename(mount / "a", mount / "b", RENAME_NOREPLACE) == errno.EEXIST

@@ -52,14 +52,14 @@ extension Drafts {
   ///   - object: what is to be moved.
   ///   - target: the new key.
   ///   - report: is told of an object that is copied in parts; from several threads, and must not block.
-  /// - Returns: what is at the new key then.
+  /// - Returns: what is at the new key then, and what became what.
   /// - Throws: `FileError`. The object is at its old key still, and at the new one at most as a copy, of
   ///   which the log says why it is there.
   package func rename(
     _ object: MovedObject,
     to target: ObjectKey,
     report: @escaping @Sendable (RenameProgress) -> Void = { _ in }
-  ) async throws(FileError) -> ObjectMetadata {
+  ) async throws(FileError) -> (object: ObjectMetadata, moves: [VersionMove]) {
     let source = object.version.key
     let renamed = RenamedObject(
       object.version,
@@ -71,7 +71,7 @@ extension Drafts {
     guard let made = outcome.object else {
       throw FileError(.inputOutput, "\"\(source)\" was renamed, and nothing is known of it")
     }
-    return made
+    return (made, outcome.moves)
   }
 
   /// Gives all keys below a directory's prefix another beginning: by the store's own renaming where
@@ -81,13 +81,14 @@ extension Drafts {
   ///   - source: the directory's prefix.
   ///   - target: its new one, below which there is nothing but a marker.
   ///   - report: is called from several threads and must not block.
-  /// - Throws: `FileError`; either nothing has changed, or `finishRenaming` finishes.
+  /// - Returns: what became what, as far as that is known; of a store's own renaming nothing is.
+  /// - Throws: `FileError`; either nothing has changed, or `finish` finishes.
   package func renameTree(
     _ source: ObjectKey,
     to target: ObjectKey,
     report: @escaping @Sendable (RenameProgress) -> Void
-  ) async throws(FileError) {
-    _ = try await rename(.tree, source, to: target, report)
+  ) async throws(FileError) -> [VersionMove] {
+    try await rename(.tree, source, to: target, report).moves
   }
 
   private func rename(

@@ -142,13 +142,11 @@ extension Rename {
     let key = ObjectKey(plan.target.bytes + rest)
     record.attempts(rest, object.version.state)
     do throws(TransferError) {
-      let target =
-        isWhole(object)
-        ? try await copyAsListed(object, to: key).version.state
-        : try await copyLarge(object, to: key, parallel: Self.parallelOfLarge).etag?.value ?? ""
+      let move = try await copied(object, to: key)
+      record.moved(move)
       await record.confirmed(
         rest,
-        RenameJournal.Copied(source: object.version.state, target: target)
+        RenameJournal.Copied(source: object.version.state, target: move.target.state)
       )
     } catch {
       switch error {
@@ -165,6 +163,21 @@ extension Rename {
     }
   }
 
+  private func copied(
+    _ object: ObjectMetadata,
+    to key: ObjectKey
+  ) async throws(TransferError) -> VersionMove {
+    if isWhole(object) { return try await copyAsListed(object, to: key) }
+    let stored = try await copyLarge(object, to: key, parallel: Self.parallelOfLarge)
+    let target = ObjectVersion(
+      key: key,
+      etag: stored.etag,
+      size: object.size,
+      lastModified: environment.time.wallTime.wholeSecond
+    )
+    return VersionMove(object.version, to: target)
+  }
+
   /// Parts in flight of each large object, of which there may be as many in flight as of small ones.
   private static let parallelOfLarge = 8
 
@@ -175,14 +188,14 @@ extension Rename {
   private func copyAsListed(
     _ object: ObjectMetadata,
     to key: ObjectKey
-  ) async throws(TransferError) -> ObjectMetadata {
+  ) async throws(TransferError) -> VersionMove {
     do throws(TransferError) {
-      return try await copyWhole(object, to: key)
+      return VersionMove(object.version, to: try await copyWhole(object, to: key).version)
     } catch {
       guard case .sourceChanged = error else { throw error }
       var found = try await head(object.key)
       found.storageClass = object.storageClass
-      return try await copyWhole(found, to: key)
+      return VersionMove(found.version, to: try await copyWhole(found, to: key).version)
     }
   }
 

@@ -29,6 +29,8 @@ package struct Rename: Sendable {
   package struct Outcome: Hashable, Sendable {
     /// What the store has at the new key; nil for a tree.
     package var object: ObjectMetadata?
+    /// What became what, byte by byte: what is known of the one holds for the other.
+    package var moves: [VersionMove] = []
     /// Keys that stay at the old place, because others added them faster than they could be moved; usually 0.
     package var leftCount = 0
   }
@@ -71,7 +73,13 @@ package struct Rename: Sendable {
     switch plan.subject {
     case .object(let object):
       if try await isRenamedByStore(replaces: object.mayReplace) {
-        return Outcome(object: try await head(plan.target))
+        let made = try await head(plan.target)
+        // It may have been replaced just before: only its tag tells.
+        let isSame = made.hasBytes(of: object.metadata)
+        return Outcome(
+          object: made,
+          moves: isSame ? [VersionMove(object.version, to: made.version)] : []
+        )
       }
       // A power loss may take it; what is left then are two names for the same bytes, and none is lost.
       let record = try await RenameRecord.begin(
@@ -81,7 +89,8 @@ package struct Rename: Sendable {
         environment,
         faults
       )
-      return Outcome(object: try await carryOut(object, record))
+      let made = try await carryOut(object, record)
+      return Outcome(object: made, moves: [VersionMove(object.version, to: made.version)])
     case .tree:
       guard !plan.source.hasPrefix(plan.target), !plan.target.hasPrefix(plan.source) else {
         throw .invalid("\(plan.source) can't be renamed to \(plan.target), which is inside")
@@ -95,7 +104,8 @@ package struct Rename: Sendable {
         environment,
         faults
       )
-      return Outcome(leftCount: try await carryOutTree(record))
+      let leftCount = try await carryOutTree(record)
+      return Outcome(moves: record.moves, leftCount: leftCount)
     }
   }
 

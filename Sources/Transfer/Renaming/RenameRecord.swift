@@ -6,6 +6,8 @@ final class RenameRecord: Sendable {
   private let journal: Lock<RenameJournal>
   /// Copies that were asked for and not confirmed: their answers may have been lost.
   private let attempted = Lock<[[UInt8]: String]>([:])
+  /// What became what, in this process; empty objects apart.
+  private let moved = Lock<[ObjectKey: VersionMove]>([:])
   private let file: CheckpointFile
   private let environment: TransferEnvironment
 
@@ -63,6 +65,15 @@ final class RenameRecord: Sendable {
   /// A copy of a key in this state is asked for.
   func attempts(_ rest: [UInt8], _ state: String) {
     attempted.withLock { $0[rest] = state }
+  }
+
+  /// What became what, as far as this process did it.
+  var moves: [VersionMove] { moved.withLock { Array($0.values) } }
+
+  /// The store has made a copy of just this version.
+  func moved(_ move: VersionMove) {
+    guard move.source.size > 0 else { return }
+    moved.withLock { $0[move.source.key] = move }
   }
 
   /// A copy has been confirmed; that it can't be written costs a repetition, and is said.
