@@ -92,6 +92,12 @@ package final class ObjectCache: PartCache {
     }
   }
 
+  /// True if there is a directory of this store's cache below `root`.
+  package static func isThere(root: String, storeName: String) -> Bool {
+    (try? Disk.status(of: CacheDirectory.path(root: root, storeName: storeName)))?.kind
+      == .directory
+  }
+
   /// The directory of this store's cache.
   package var path: String { directory.path }
 

@@ -1,4 +1,4 @@
-internal import Core
+package import Core
 package import ObjectFiles
 internal import Support
 
@@ -32,6 +32,9 @@ extension MountedBucket {
     }
   }
 
+  /// False in a mount that only reads.
+  package var canChange: Bool { drafts != nil }
+
   /// Begins to finish the renamings that an earlier mount could not.
   ///
   /// The mount doesn't wait for it: until it is done, what isn't moved yet is found at both names.
@@ -41,23 +44,38 @@ extension MountedBucket {
   }
 
   private func recoverRenamings(_ drafts: Drafts) async {
-    let unfinished = drafts.unfinishedRenamings()
-    guard !unfinished.isEmpty else { return }
-    for renaming in unfinished {
+    for renaming in drafts.unfinishedRenamings() {
       do throws(FileError) {
-        try await finish(try renaming.get(), drafts)
+        try await finish(try renaming.get())
       } catch {
         reporter.report(error, FailureReporter.Operation(name: "rename", path: ""))
       }
     }
+  }
+
+  /// The renamings whose journals are there and that nobody is at.
+  package var unfinishedRenamings: [Result<Drafts.UnfinishedRenaming, FileError>] {
+    let active = tables.withLock { Set($0.renamings.keys) }
+    return (drafts?.unfinishedRenamings() ?? []).filter { renaming in
+      guard case .success(let found) = renaming else { return true }
+      return !active.contains(found.source)
+    }
+  }
+
+  /// Runs `body`, which renames what is below a prefix, while nobody else changes what is below either.
+  package func whileAlone<Outcome: Sendable>(
+    below source: ObjectKey,
+    _ target: ObjectKey,
+    _ body: @escaping @Sendable () async -> Outcome
+  ) async -> Outcome {
+    let outcome = await turns.whileTaken([], below: [source, target], body)
     invalidateAll()
+    return outcome
   }
 
   /// Brings one to its end, while nobody changes what is at either name.
-  private func finish(
-    _ renaming: Drafts.UnfinishedRenaming,
-    _ drafts: Drafts
-  ) async throws(FileError) {
+  package func finish(_ renaming: Drafts.UnfinishedRenaming) async throws(FileError) {
+    guard let drafts else { throw FileError(.readOnly, "the mount is read-only") }
     let ends = [renaming.source, renaming.target]
     let outcome = await turns.whileTaken(
       renaming.isTree ? [] : ends,
@@ -72,6 +90,7 @@ extension MountedBucket {
         return .failure(error)
       }
     }
+    invalidateAll()
     try outcome.get()
     log.write(
       .info,

@@ -165,7 +165,7 @@ def test_C4_what_belongs_to_an_object_goes_along_with_cp(mounted, bucket):
 
 
 def test_C1_mv_of_a_listed_file_costs_a_copy_and_a_deletion(mounted, bucket):
-    mount = mounted({"a": b"text"})
+    mount = mounted({"a": b"text"}, options=["--metadata-ttl", "60"])
     assert os.listdir(mount.path) == ["a"]
     with Traffic(mount) as traffic:
         os.rename(mount / "a", mount / "b")

@@ -12,6 +12,7 @@ import Testing
       target: ObjectKey("n\n/"),
       subject: .tree
     )
+    _ = journal.ask([1], "e 2")
     _ = journal.insert([], RenameJournal.Copied(source: "e-1", target: ""))
     _ = journal.insert([0, 0x25, 0x20], RenameJournal.Copied(source: "5@-3", target: "a b"))
     return journal

@@ -148,10 +148,9 @@ import Testing
     while true {
       let bench = try Bench()
       let death = Death(at: step)
-      bench.store.hook = { _, _ in await death.pass() }
-      let running = Task { await bench.rename(bench.plan()) }
+      bench.store.hook = { _, _ in await Death.current?.pass() }
+      let running = Death.$current.withValue(death) { Task { await bench.rename(bench.plan()) } }
       let hasDied = await death.comes(before: running)
-      bench.store.hook = nil
       if hasDied { try await bench.recover() }
       try bench.expectAt(Self.target, "step \(step)")
       running.cancel()

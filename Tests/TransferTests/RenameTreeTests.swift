@@ -71,7 +71,7 @@ import Testing
             deleted: deletedCount
           )
           // Its last line may be torn; its head is written as a whole.
-          let cut = recordedCount == 0 ? 0 : copiedCount % 6
+          let cut = recordedCount == copiedCount ? copiedCount % 6 : 0
           try overwrite(bench.plan.journalPath, Array(text.utf8.dropLast(cut)))
           try await bench.recover()
           try bench.expectWhole(
@@ -101,6 +101,7 @@ import Testing
       subject: .tree
     )
     let context = RequestContext(deadline: .distantFuture)
+    var text = journal.text
     for (index, rest) in RenameBench.rests.prefix(copied).enumerated() {
       let from = ObjectKey("old/" + rest)
       let state = try #require(bench.store.metadata(at: from)).version.state
@@ -111,13 +112,14 @@ import Testing
         ),
         context: context
       )
+      text += journal.ask(Array(rest.utf8), state)
       if index < recorded {
         let line = RenameJournal.Copied(source: state, target: copy.version.state)
-        _ = journal.insert(Array(rest.utf8), line)
+        text += journal.insert(Array(rest.utf8), line)
       }
       if index < deleted { bench.store.remove(from) }
     }
-    return journal.text
+    return text
   }
 
   @Test func whoMayNotDeleteGetsItBack() async throws {
@@ -254,16 +256,51 @@ import Testing
     try bench.expectWhole("", isAt: ["old/"])
   }
 
+  /// The process that resumes it has no answer from the store: it is finished by the one after.
+  @Test func c3AResumedRenamingIsNotTakenBackHalfway() async throws {
+    var callNumber = 1
+    while true {
+      let bench = try RenameBench()
+      // Killed when the first keys had been deleted.
+      let count = RenameBench.rests.count
+      let text = try await journal(bench, copied: count, recorded: count, deleted: 7)
+      try overwrite(bench.plan.journalPath, Array(text.utf8))
+      bench.faults.add(Fault(.fail(.unreachable), callNumber: callNumber, callCount: .max))
+      try? await bench.recover()
+      let wasStruck = bench.faults.strikeCount > 0
+      bench.faults.clear()
+      try await bench.recover()
+      try bench.expectWhole("call \(callNumber)", isAt: ["new/"])
+      guard wasStruck else { break }
+      callNumber += 1
+    }
+    #expect(callNumber > 4)
+  }
+
+  /// What others have put at the new place since the process died is not replaced.
+  @Test func whatOthersHavePutAtTheNewPlaceMeanwhileStays() async throws {
+    let bench = try RenameBench()
+    let text = try await journal(bench, copied: 5, recorded: 5, deleted: 0)
+    try overwrite(bench.plan.journalPath, Array(text.utf8))
+    let others = RenameBench.rests[7]
+    let content = SimulatedContent.text("theirs")
+    bench.store.place(ObjectKey("new/" + others), content)
+    try await bench.recover()
+    #expect(bench.store.bytes(at: ObjectKey("new/" + others)) == content.allBytes)
+    #expect(bench.keys("old/") == [others])
+    #expect(bench.keys("new/") == Set(RenameBench.rests))
+    #expect(try bench.journals.isEmpty)
+  }
+
   /// The process ends at each step of the renaming: when a request leaves, and when its answer has come.
   @Test func c3KilledAtEveryStepItIsFinishedByTheNext() async throws {
     var step = 1
     while true {
       let bench = try RenameBench()
       let death = Death(at: step)
-      bench.store.hook = { _, _ in await death.pass() }
-      let running = Task { await bench.rename() }
+      bench.store.hook = { _, _ in await Death.current?.pass() }
+      let running = Death.$current.withValue(death) { Task { await bench.rename() } }
       let hasDied = await death.comes(before: running)
-      bench.store.hook = nil
       if hasDied { try await bench.recover() }
       try bench.expectWhole("step \(step)", isAt: ["new/"])
       running.cancel()
@@ -276,8 +313,11 @@ import Testing
   }
 }
 
-/// The end of a process: from a step on nothing of it goes on.
+/// The end of a process: from a step on nothing of it goes on, while others do.
 final class Death: Sendable {
+  /// That of the process that this task belongs to.
+  @TaskLocal static var current: Death?
+
   private let step: Int
   private let count = Lock(0)
   private let came = Gate()

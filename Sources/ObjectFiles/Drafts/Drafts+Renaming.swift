@@ -4,6 +4,9 @@ internal import Support
 internal import Transfer
 
 extension Drafts {
+  /// The directory at the mount's root in which renamings leave their markers.
+  package static var markerDirectoryName: String { RenameMarker.directoryName }
+
   /// How far a renaming has come.
   package struct RenameProgress: Hashable, Sendable {
     /// Keys that were copied; of a single large object, its parts.
@@ -199,6 +202,7 @@ extension Drafts {
       journalDirectory: directory
     )
     plan.parallel = max(16, environment.settings.parallel)
+    plan.markerBeginning = environment.settings.markerBeginning
     plan.partSize = Self.copiedPartSize
     plan.retryCountMax = environment.settings.retryCountMax
     return plan

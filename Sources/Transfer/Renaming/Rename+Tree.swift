@@ -11,20 +11,29 @@ extension Rename {
 
   /// Copies and deletes until nothing is left under the old prefix.
   ///
+  /// - Parameters:
+  ///   - record: the journal.
+  ///   - isResumed: another process began it: what that has deleted isn't known, so there is no way back.
   /// - Returns: how many keys were left behind.
   @discardableResult
-  func carryOutTree(_ record: RenameRecord) async throws(TransferError) -> Int {
-    var hasWayBack = true
+  func carryOutTree(
+    _ record: RenameRecord,
+    isResumed: Bool = false
+  ) async throws(TransferError) -> Int {
+    var hasWayBack = !isResumed
     do throws(TransferError) {
+      let others = isResumed ? try await adopt(record) : []
       for _ in 0..<Self.roundCountMax {
-        let listed = try await list(plan.source)
-        if listed.isEmpty { return try await finish(record, leftCount: 0) }
+        let all = try await list(plan.source)
+        let listed = others.isEmpty ? all : all.filter { !others.contains(rest($0)) }
+        if listed.isEmpty { return try await finish(record, leftCount: all.count) }
         let uncopied = listed.filter { record.copy(of: rest($0))?.source != $0.version.state }
         guard uncopied.isEmpty else {
           try await copy(uncopied, of: listed, record)
           continue
         }
         // Who cancels from here on waits for the end.
+        try await record.checkClaim()
         hasWayBack = false
         let refusal = try await Shielded.run { () async throws(TransferError) in
           try await delete(listed)
@@ -38,11 +47,45 @@ extension Rename {
       return try await finish(record, leftCount: try await list(plan.source).count)
     } catch {
       if hasWayBack { await takeBack(record) }
+      record.leave()
       throw error
     }
   }
 
-  /// Ends it; what is left was added by others meanwhile, and stays where they put it.
+  /// Looks what there is at the new place, when a process takes up what another began.
+  ///
+  /// A copy whose line is missing is known by its bytes. What has other bytes, and of which no line says
+  /// that it was asked for, somebody else has put there.
+  ///
+  /// - Returns: what follows the beginning of the keys that others have at the new place.
+  private func adopt(_ record: RenameRecord) async throws(TransferError) -> Set<[UInt8]> {
+    let copies = Dictionary(
+      try await list(plan.target)
+        .map { (Array($0.key.bytes.dropFirst(plan.target.bytes.count)), $0) },
+      uniquingKeysWith: { $1 }
+    )
+    guard !copies.isEmpty else { return [] }
+    var others = Set<[UInt8]>()
+    for object in try await list(plan.source) {
+      let rest = rest(object)
+      guard let copy = copies[rest], record.copy(of: rest)?.source != object.version.state else {
+        continue
+      }
+      if copy.hasBytes(of: object) {
+        record.moved(VersionMove(object.version, to: copy.version))
+        let state = RenameJournal.Copied(
+          source: object.version.state,
+          target: copy.version.state
+        )
+        await record.confirmed(rest, state)
+      } else if !record.isAsked(rest), record.copy(of: rest)?.target != copy.version.state {
+        others.insert(rest)
+      }
+    }
+    return others
+  }
+
+  /// Ends it; what is left is others', and stays where they put it.
   private func finish(
     _ record: RenameRecord,
     leftCount: Int
@@ -50,8 +93,9 @@ extension Rename {
     if leftCount > 0 {
       environment.log.write(
         .warning,
-        "keys were added faster than they could be moved: \(leftCount) stay under the old name",
-        ["key": "\(plan.source)"]
+        "a renaming leaves \(leftCount) keys under the old name: others go on adding some there, or have put "
+          + "something else at the new one",
+        ["from": "\(plan.source)", "to": "\(plan.target)"]
       )
     }
     try await record.remove()
@@ -64,7 +108,7 @@ extension Rename {
   }
 
   /// All objects below a prefix.
-  private func list(_ prefix: ObjectKey) async throws(TransferError) -> [ObjectMetadata] {
+  func list(_ prefix: ObjectKey) async throws(TransferError) -> [ObjectMetadata] {
     var objects: [ObjectMetadata] = []
     var list = ListRequest(prefix: prefix, isDelimited: false)
     var course = ListingCourse()
@@ -140,7 +184,7 @@ extension Rename {
   private func copy(_ object: ObjectMetadata, _ record: RenameRecord) async throws(TransferError) {
     let rest = rest(object)
     let key = ObjectKey(plan.target.bytes + rest)
-    record.attempts(rest, object.version.state)
+    await record.asks(rest, object.version.state)
     do throws(TransferError) {
       let move = try await copied(object, to: key)
       record.moved(move)
@@ -222,6 +266,8 @@ extension Rename {
   private func takeBack(_ record: RenameRecord) async {
     do throws(TransferError) {
       try await Shielded.run { () async throws(TransferError) in
+        // Whoever has taken it over goes forward.
+        try await record.checkClaim()
         await record.undoing()
         try await undo(record)
       }
@@ -252,9 +298,11 @@ extension Rename {
       )
       let ours = copies.filter { copy in
         let rest = Array(copy.key.bytes.dropFirst(plan.target.bytes.count))
-        guard let source = sources[rest], let made = record.copy(of: rest) else { return false }
-        return made.target == copy.version.state
-          || (made.target.isEmpty && source.size == copy.size)
+        guard let source = sources[rest] else { return false }
+        if let made = record.copy(of: rest), !made.target.isEmpty {
+          return made.target == copy.version.state
+        }
+        return record.isAsked(rest) && source.size == copy.size
       }
       if !ours.isEmpty, let refusal = try await delete(ours) { throw TransferError(refusal.first) }
     }

@@ -104,6 +104,12 @@ package struct Rename: Sendable {
         environment,
         faults
       )
+      do throws(TransferError) {
+        record.hold(try await RenameClaim.begin(self))
+      } catch {
+        try await record.remove()
+        throw error
+      }
       let leftCount = try await carryOutTree(record)
       return Outcome(moves: record.moves, leftCount: leftCount)
     }
@@ -173,8 +179,18 @@ package struct Rename: Sendable {
     switch journal.subject {
     case .object(let object):
       try await rename.settle(object, record, isUndoing: journal.isUndoing)
-    case .tree where journal.isUndoing: try await rename.undo(record)
-    case .tree: try await rename.carryOutTree(record)
+    case .tree:
+      record.hold(try await RenameClaim.begin(rename))
+      if journal.isUndoing {
+        do throws(TransferError) {
+          try await rename.undo(record)
+        } catch {
+          record.leave()
+          throw error
+        }
+      } else {
+        try await rename.carryOutTree(record, isResumed: true)
+      }
     }
     return journal
   }

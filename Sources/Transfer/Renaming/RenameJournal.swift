@@ -30,6 +30,8 @@ package struct RenameJournal: Hashable, Sendable {
   package let subject: RenamePlan.Subject
   /// What has been copied, by what follows the beginning; nothing follows that of a single object.
   private(set) var copied: [[UInt8]: Copied] = [:]
+  /// Copies that were asked for: the state of the source, by what follows the beginning.
+  private(set) var asked: [[UInt8]: String] = [:]
   /// It is being taken back: the copies go, the sources stay.
   private(set) var isUndoing = false
   /// The text ends inside a line, so nothing may be appended to it.
@@ -78,9 +80,18 @@ package struct RenameJournal: Hashable, Sendable {
     text += "source \(PercentEncoding.encoded(source.bytes))\n"
     text += "target \(PercentEncoding.encoded(target.bytes))\n"
     text += Self.line(subject)
+    for (rest, state) in asked where copied[rest] == nil { text += Self.line(rest, state) }
     for (rest, copy) in copied { text += Self.line(rest, copy) }
     if isUndoing { text += Self.undoingLine }
     return text
+  }
+
+  /// Notes that a copy is asked for.
+  ///
+  /// - Returns: the line that says so.
+  mutating func ask(_ rest: [UInt8], _ state: String) -> String {
+    asked[rest] = state
+    return Self.line(rest, state)
   }
 
   /// Notes that a copy has been confirmed.
@@ -106,6 +117,10 @@ package struct RenameJournal: Hashable, Sendable {
     return "copied " + words.map { word($0) }.joined(separator: " ") + "\n"
   }
 
+  private static func line(_ rest: [UInt8], _ state: String) -> String {
+    "copying \(word(rest)) \(word(Array(state.utf8)))\n"
+  }
+
   /// A word is never empty: `%` alone stands for nothing.
   private static func word(_ bytes: [UInt8]) -> String {
     bytes.isEmpty ? "%" : PercentEncoding.encoded(bytes)
@@ -123,6 +138,11 @@ package struct RenameJournal: Hashable, Sendable {
   private mutating func read(_ line: ArraySlice<UInt8>) {
     let words = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
     if words.count == 1, words[0].elementsEqual("undoing".utf8) { isUndoing = true }
+    if words.count == 3, words[0].elementsEqual("copying".utf8), let rest = Self.bytes(words[1]),
+      let state = Self.bytes(words[2])
+    {
+      asked[rest] = String(decoding: state, as: UTF8.self)
+    }
     guard words.count == 4, words[0].elementsEqual("copied".utf8),
       let rest = Self.bytes(words[1]), let source = Self.bytes(words[2]),
       let target = Self.bytes(words[3])

@@ -21,6 +21,8 @@ package struct RenamePlan: Hashable, Sendable {
   package var subject: Subject
   /// Where journals, and checkpoints of copies made in parts, lie; it exists.
   package var journalDirectory: String
+  /// The beginning of keys below which a tree's marker is put (`RenameMarker.place`); nil puts none.
+  package var markerBeginning: ObjectKey?
   /// Copies in flight; of a single object, parts of it.
   package var parallel = 16
   /// Up to this size one request copies an object; nil leaves it to what the store takes.
@@ -51,9 +53,16 @@ package struct RenamePlan: Hashable, Sendable {
   }
 
   /// The journal's path, named after what becomes what.
-  var journalPath: String {
-    let digest = SHA256.digest(of: source.bytes + [0] + target.bytes)
-    return journalDirectory + "/" + digest.prefix(16).hexadecimal + Self.suffix
+  var journalPath: String { journalDirectory + "/" + digits + Self.suffix }
+
+  /// The marker's key, of the same name; nil if there is to be none.
+  var markerKey: ObjectKey? {
+    guard let beginning = markerBeginning, subject == .tree else { return nil }
+    return ObjectKey(beginning.bytes + Array((RenameMarker.place + digits).utf8))
+  }
+
+  private var digits: String {
+    SHA256.digest(of: source.bytes + [0] + target.bytes).prefix(16).hexadecimal
   }
 
   /// The journal of a renaming that begins.
