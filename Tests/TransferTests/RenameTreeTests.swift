@@ -149,6 +149,30 @@ import Testing
     try bench.expectWhole("", isAt: ["old/"])
   }
 
+  /// A store may carry out what was given up, after everything has been taken back.
+  @Test func whenOneCopyFailsTheOthersOnTheirWayAreWaitedFor() async throws {
+    let bench = try RenameBench(["a", "b"])
+    let gate = Gate()
+    let store = bench.store
+    bench.faults.add(Fault(.fail(.accessDenied), operation: .copyObject, key: ObjectKey("new/b")))
+    store.hook = { call, moment in
+      guard call.operation == .copyObject, moment == .request else { return }
+      if call.key == ObjectKey("new/a") {
+        await gate.wait()
+      } else {
+        // It fails when this returns; what becomes of the other is seen soon after.
+        Task {
+          for _ in 0..<1000 { await Task.yield() }
+          gate.open()
+        }
+      }
+    }
+    #expect(await bench.rename() != nil)
+    let outcomes = store.calls.of(.copyObject).map(\.outcome)
+    #expect(outcomes.contains(.succeeded) && !outcomes.contains(.failed(.cancelled)))
+    #expect(bench.keys("old/") == ["a", "b"] && bench.keys("new/").isEmpty)
+  }
+
   @Test func whatOthersAddOrChangeMeanwhileGoesAlong() async throws {
     let bench = try RenameBench()
     let hasStruck = Lock(false)
@@ -226,6 +250,68 @@ import Testing
     #expect(await bench.rename() == nil)
     try bench.expectWhole("", isAt: ["new/"])
     #expect(store.calls.of(.headObject).count == 1)
+  }
+
+  @Test func c3LargeObjectsAmongThemLeaveItWholeWhateverFails() async throws {
+    for kind in [StoreError.Kind.accessDenied, .unreachable] {
+      var callNumber = 1
+      while true {
+        let bench = try RenameBench()
+        var plan = bench.plan
+        // Two of them are larger.
+        plan.wholeSizeMax = 107
+        plan.limits.sizeMin = 1
+        plan.partSize = 60
+        bench.faults.add(Fault(.fail(kind), callNumber: callNumber))
+        _ = try? await Rename(plan, in: bench.store, environment: bench.environment).run()
+        guard bench.faults.strikeCount > 0 else { break }
+        for path in try bench.journals {
+          try await Rename.resume(
+            path,
+            like: plan,
+            in: bench.store,
+            environment: bench.environment
+          )
+        }
+        try bench.expectWhole("\(kind) \(callNumber)")
+        callNumber += 1
+      }
+      #expect(callNumber > RenameBench.rests.count)
+    }
+  }
+
+  /// A journal that can't be begun stops it; a line that can't be written is said and costs a repetition.
+  @Test func c3ADiskThatFailsAtAnyStepLeavesItWhole() async throws {
+    var stepNumber = 1
+    while true {
+      let bench = try RenameBench()
+      let count = Lock(0)
+      let rename = Rename(
+        bench.plan,
+        in: bench.store,
+        environment: bench.environment,
+        faults: { [stepNumber] (_) throws(DiskFailure) in
+          let isStruck = count.withLock { count in
+            count += 1
+            return count == stepNumber
+          }
+          if isStruck { throw DiskFailure(errno: 28, action: "write", reason: "no space") }
+        }
+      )
+      let outcome: TransferError?
+      do throws(TransferError) {
+        try await rename.run()
+        outcome = nil
+      } catch {
+        outcome = error
+      }
+      #expect((outcome != nil) == (stepNumber == 1))
+      try bench.expectWhole("step \(stepNumber)", isAt: [stepNumber == 1 ? "old/" : "new/"])
+      guard count.withLock({ $0 }) >= stepNumber else { break }
+      stepNumber += 1
+    }
+    // Each key has two lines.
+    #expect(stepNumber > 2 * RenameBench.rests.count)
   }
 
   @Test func intoItselfIsRefused() async throws {

@@ -24,6 +24,7 @@ package struct RecoveryReport: Codable, Hashable, Sendable {
     /// Why it could not be finished.
     package var error: String?
 
+    /// What there is to say of a renaming.
     package enum State: String, Codable, Sendable {
       /// It waits to be finished.
       case unfinished

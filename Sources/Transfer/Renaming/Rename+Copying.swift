@@ -16,6 +16,9 @@ extension Rename {
 
   /// One request copies an object, with all that belongs to it.
   ///
+  /// Cancelling waits for its answer: the store may carry out a request that was given up, and a copy that
+  /// comes when the renaming has been taken back would stay.
+  ///
   /// - Returns: what the store says of the copy.
   /// - Throws: `TransferError`: `.sourceChanged` if it is not as `object` says any more, `.targetChanged` if
   ///   `condition` doesn't hold.
@@ -35,7 +38,10 @@ extension Rename {
     request.sourceSize = object.size
     let patience = Self.copyPatience + .seconds(object.size / Self.byteRateMin)
     do throws(StoreError) {
-      return try await store.copy(request, context: context(patience))
+      let (copy, context) = (request, context(patience))
+      return try await Shielded.run { () async throws(StoreError) in
+        try await store.copy(copy, context: context)
+      }
     } catch {
       guard error.isRefusedCondition else { throw TransferError(error) }
       if error.kind == .alreadyExists { throw .targetChanged(error) }
