@@ -41,6 +41,11 @@ final class CacheDirectory: Sendable {
     self.lock = Lock(lock)
   }
 
+  /// Where the directory of a store lies.
+  static func path(root: String, storeName: String) -> String {
+    root + "/" + SHA256.digest(of: Array(storeName.utf8)).prefix(16).hexadecimal
+  }
+
   /// Makes or checks the directories, and takes the lock.
   ///
   /// - Parameters:
@@ -56,8 +61,7 @@ final class CacheDirectory: Sendable {
     holder: String,
     log: Log
   ) throws(CacheError) -> CacheDirectory {
-    let digest = SHA256.digest(of: Array(storeName.utf8))
-    let path = root + "/" + digest.prefix(16).hexadecimal
+    let path = path(root: root, storeName: storeName)
     do {
       try makeParents(of: root)
       for directory in [root, path] {

@@ -196,13 +196,15 @@ extension ObjectCache {
 
   /// Nobody has an entry open any more.
   func leaseEnded(_ id: EntryID, _ number: UInt64) {
-    let isOver = state.withLock { state in
+    let (isOver, move) = state.withLock { state -> (Bool, VersionMove?) in
       // Opened again in the meantime: that use goes on.
-      guard state.slots[id]?.number == number else { return false }
+      guard state.slots[id]?.number == number else { return (false, nil) }
       state.slots[id] = nil
       state.index.closed(id, at: environment.time.wallTime)
-      return state.index.byteCount > settings.byteCountMax
+      let move = state.following.removeValue(forKey: id)
+      return (state.index.byteCount > settings.byteCountMax, state.isClosed ? nil : move)
     }
+    if let move { environment.disk.submit { [weak self] in self?.follow(move) } }
     if isOver { startEviction() }
   }
 }

@@ -48,6 +48,8 @@ package final class ObjectCache: PartCache {
     var slots: [EntryID: Slot] = [:]
     /// Entries that had every byte verified in this process, and their data as it was then.
     var verified: [EntryID: DataStamp] = [:]
+    /// Entries that are taken along to another key when nobody has them open any more.
+    var following: [EntryID: VersionMove] = [:]
     var nextNumber: UInt64 = 0
     var evictionTurn = EvictionTurn()
     /// What may be added before the file system is asked again how much room it has.
@@ -88,6 +90,12 @@ package final class ObjectCache: PartCache {
     } catch {
       throw .disk(error)
     }
+  }
+
+  /// True if there is a directory of this store's cache below `root`.
+  package static func isThere(root: String, storeName: String) -> Bool {
+    (try? Disk.status(of: CacheDirectory.path(root: root, storeName: storeName)))?.kind
+      == .directory
   }
 
   /// The directory of this store's cache.

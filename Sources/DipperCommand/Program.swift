@@ -56,6 +56,7 @@ struct Program {
       try AsyncWork.wait { () async throws(Failure) in try await list.run() }
     case .warm, .evict: try CacheCommand(invocation).run()
     case .map: try MapCommand(invocation).run()
+    case .recover: try RecoverCommand(invocation).run()
     case .doctor: try DoctorCommand(invocation).run()
     }
   }

@@ -22,6 +22,12 @@ extension MountedBucket {
         reply.succeed(WrittenAnswer(count: 0))
         return
       }
+      // As the kernel does: what is read must not be what is just being written.
+      let place = ByteRange(offset: offset, count: wanted.count)
+      guard node(of: source) != open.node || !wanted.overlaps(place) else {
+        reply.fail(FileError(.invalid, "a range of a file can't be copied onto a part of itself"))
+        return
+      }
       tables.withLock { tables in
         Self.dirtied(open.node, &tables)
         tables.copies.copied(from: origin.key, origin.draft, to: open.draft)
@@ -45,6 +51,13 @@ extension MountedBucket {
           parked.fail(error)
         }
       }
+    }
+  }
+
+  /// The node of an open file.
+  private func node(of handle: HandleID) -> NodeID? {
+    tables.withLock { tables in
+      if case .file(let open) = tables.handles[handle] { open.node } else { nil }
     }
   }
 

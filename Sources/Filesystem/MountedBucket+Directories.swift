@@ -222,8 +222,8 @@ struct DirectoryCursor: DirectorySource {
     var position = position
     while let (entry, child) = row(at: position) {
       // The object at the directory's own key can be looked up, but a program that copies or
-      // removes what it finds knows no such file.
-      if let entry, !(entry.kind == .file && entry.component.isEmpty) {
+      // removes what it finds knows no such file. Nor does it know what Dipper itself keeps at the root.
+      if let entry, !(entry.kind == .file && entry.component.isEmpty), !isOwn(entry) {
         return Row(
           position: position,
           entry: entry,
@@ -234,6 +234,12 @@ struct DirectoryCursor: DirectorySource {
       position += 1
     }
     return nil
+  }
+
+  /// It is the directory of what Dipper leaves in the bucket while it renames.
+  private func isOwn(_ entry: Entry) -> Bool {
+    entry.kind == .directory && open.directory.node == .root
+      && entry.component.elementsEqual(Drafts.markerDirectoryName.utf8)
   }
 
   /// The row at a position, behind the listing's those that were made since; its entry is nil if it was

@@ -61,11 +61,13 @@ extension MountedBucket {
     guard entry.kind != .directory else {
       throw FileError(.stale, "\"\(path(of: source.key))\" has become a directory meanwhile")
     }
-    if case .found(let there, _) = try await sighting(of: target, by: deadline).get() {
+    var there: ObjectVersion?
+    if case .found(let known, _) = try await sighting(of: target, by: deadline).get() {
       guard replaces else { throw exists(target) }
-      guard there.kind != .directory else {
+      guard known.kind != .directory else {
         throw FileError(.isDirectory, "\"\(path(of: target.key))\" is a directory")
       }
+      there = known.version
     }
     let (draft, replaced) = tables.withLock { tables in
       (tables.drafts.draft(at: source.key), tables.drafts.draft(at: target.key))
@@ -77,15 +79,33 @@ extension MountedBucket {
     await fetchForReaders(at: target)
     try await publishCopies(of: source.key)
     try await publishCopies(of: target.key)
-    let version = tables.withLock { tables in
-      tables.inodes.nodeID(entry.component, .file, in: source.directory.prefix)
-        .flatMap { tables.inodes.node($0)?.entry?.version } ?? entry.version
+    let (node, known) = tables.withLock { tables in
+      let node = tables.inodes.nodeID(entry.component, .file, in: source.directory.prefix)
+      return (node, node.flatMap { tables.inodes.node($0)?.entry } ?? entry)
     }
     guard let drafts else { throw FileError(.readOnly, "the mount is read-only") }
-    let moved = draft?.base?.version ?? version
-    let object = try await drafts.moveObject(moved, to: target.key, replaces: replaces).get()
+    let moved = draft?.base?.version ?? known.version
+    let request = Drafts.MovedObject(
+      moved,
+      storageClass: draft?.base?.storageClass ?? known.storageClass,
+      replacing: there,
+      mayReplace: replaces
+    )
+    let (object, moves): (ObjectMetadata, [VersionMove])
+    do throws(FileError) {
+      (object, moves) = try await reporting(source.key, to: target.key) {
+        report async throws(FileError) in
+        try await drafts.rename(request, to: target.key, report: report)
+      }
+    } catch {
+      // The next look asks the store.
+      if error.code == .stale || error.code == .notFound, let node { learnStale(node) }
+      throw error
+    }
     facts.withLock { $0.copied(moved, to: object.version) }
     renamed(source, target, to: object, draft)
+    // Only now has whoever reads it let go of what is cached under the old key.
+    await cache.follow(moves)
     if let replaced { endReplaced(replaced, at: target.key) }
     mayHaveEmptied(source.directory)
   }

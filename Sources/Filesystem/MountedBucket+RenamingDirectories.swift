@@ -1,23 +1,8 @@
 internal import Core
-package import ObjectFiles
+internal import ObjectFiles
 internal import Support
 
-/// A renaming of a directory under way, for `status`.
-package struct DirectoryRenaming: Hashable, Sendable {
-  /// The old path in the mount.
-  package var source: String
-  /// The new one.
-  package var target: String
-  /// How far it has come.
-  package var progress: Drafts.TreeProgress
-}
-
 extension MountedBucket {
-  /// The renamings of directories that are under way.
-  package var renamings: [DirectoryRenaming] {
-    tables.withLock { $0.renamings.values.sorted { $0.source < $1.source } }
-  }
-
   /// Gives a directory another name; what has that name is an empty directory at most.
   func renameDirectory(
     _ source: Place,
@@ -38,8 +23,12 @@ extension MountedBucket {
     // What is renamed is what the store has, all of it.
     let drafts = try await publishAll(below: source.prefix)
     try await publishCopies(below: source.prefix)
-    try await moveTree(source, to: target)
-    await renamedDirectory(source, target, drafts)
+    let moves = try await moveTree(source, to: target)
+    facts.withLock { facts in
+      for move in moves { facts.copied(move.source, to: move.target) }
+    }
+    await renamedDirectory(source, target, drafts, moves)
+    await cache.follow(moves)
     mayHaveEmptied(source.directory)
   }
 
@@ -74,27 +63,32 @@ extension MountedBucket {
     return drafts
   }
 
-  private func moveTree(_ source: Place, to target: Place) async throws(FileError) {
+  private func moveTree(
+    _ source: Place,
+    to target: Place
+  ) async throws(FileError) -> [VersionMove] {
     guard let drafts else { throw FileError(.readOnly, "the mount is read-only") }
-    let (from, to) = (path(of: source.prefix), path(of: target.prefix))
-    defer { tables.withLock { $0.renamings[source.prefix] = nil } }
-    try await drafts.moveTree(source.prefix, to: target.prefix) { [self] progress in
-      tables.withLock {
-        $0.renamings[source.prefix] = DirectoryRenaming(
-          source: from,
-          target: to,
-          progress: progress
-        )
-      }
+    return try await reporting(source.prefix, to: target.prefix) { report async throws(FileError) in
+      try await drafts.renameTree(source.prefix, to: target.prefix, report: report)
     }
   }
 
   /// The store has the keys under their new names.
   ///
-  /// Directories keep their nodes. A file that nobody has open gets a new one with its next lookup; one
-  /// that is open is asked for under its new key, so that who reads or writes it goes on.
-  private func renamedDirectory(_ source: Place, _ target: Place, _ drafts: [Draft]) async {
+  /// What the kernel knows keeps its nodes, and with them its pages, if it is known what became of it. Of what
+  /// isn't, files that are open are asked for under their new keys, so that who reads or writes them goes
+  /// on; the others get a new node with their next lookup.
+  private func renamedDirectory(
+    _ source: Place,
+    _ target: Place,
+    _ drafts: [Draft],
+    _ moves: [VersionMove]
+  ) async {
     let now = time.now
+    let copies = Dictionary(
+      moves.map { ($0.source.key, $0) },
+      uniquingKeysWith: { $1 }
+    )
     let (old, new) = (source.prefix, target.prefix)
     let open = tables.withLock { tables in
       let replaced = tables.inodes.nodeID(
@@ -124,10 +118,10 @@ extension MountedBucket {
       }
       guard let moved else { return [(node: NodeID, key: ObjectKey)]() }
       tables.inodes.changed(moved, to: entry, in: target.directory.node)
-      return Self.moveChildren(of: moved, to: new, at: now, &tables)
+      return Self.moveChildren(of: moved, to: new, copies, at: now, &tables)
     }
     emptied.forget(below: old)
-    for (node, key) in open { await follow(node, to: key) }
+    for (node, key) in open { await follow(node, to: key, copies) }
     for draft in drafts {
       let key = ObjectKey(new.bytes + draft.key.bytes.dropFirst(old.bytes.count))
       guard !open.contains(where: { $0.key == key }) else { continue }
@@ -137,7 +131,7 @@ extension MountedBucket {
     }
   }
 
-  /// Moves the directories below a node, and lets the kernel ask for the files anew.
+  /// Moves what lies below a node, and lets the kernel ask for the files anew of which nothing is known.
   ///
   /// Call with `tables` locked.
   ///
@@ -145,6 +139,7 @@ extension MountedBucket {
   private static func moveChildren(
     of node: NodeID,
     to prefix: ObjectKey,
+    _ copies: [ObjectKey: VersionMove],
     at now: Instant,
     _ tables: inout Tables
   ) -> [(node: NodeID, key: ObjectKey)] {
@@ -154,9 +149,11 @@ extension MountedBucket {
       if entry.kind == .directory {
         let moved = ListingPage.single(directory: entry.component, in: prefix, requestedAt: now)
         tables.inodes.changed(child, to: moved, in: node)
-        open += moveChildren(of: child, to: moved.key, at: now, &tables)
+        open += moveChildren(of: child, to: moved.key, copies, at: now, &tables)
       } else if tables.open.isOpen(child) || tables.drafts[child] != nil {
         open.append((child, ObjectKey(prefix.bytes + entry.component)))
+      } else if let moved = Self.moved(entry, by: copies, in: prefix, at: now) {
+        tables.inodes.changed(child, to: moved, in: node)
       } else {
         tables.inodes.supersede(child)
       }
@@ -164,10 +161,50 @@ extension MountedBucket {
     return open
   }
 
+  /// A file's facts under its new key; nil if what is known of it isn't what was moved.
+  private static func moved(
+    _ entry: Entry,
+    by copies: [ObjectKey: VersionMove],
+    in prefix: ObjectKey,
+    at now: Instant
+  ) -> Entry? {
+    guard let copy = copies[entry.key], copy.source.isSameContent(as: entry.version) else {
+      return nil
+    }
+    var object = ObjectMetadata(version: copy.target)
+    object.storageClass = entry.storageClass
+    return ListingPage.single(
+      object,
+      component: entry.component,
+      in: prefix,
+      requestedAt: now,
+      isPlainlyNamed: entry.page.isPlainlyNamed
+    )
+  }
+
+  /// What is known of an open file under its new key, or what the store says.
+  private func moved(
+    _ node: NodeID,
+    to key: ObjectKey,
+    _ copies: [ObjectKey: VersionMove]
+  ) async -> Result<ObjectMetadata?, StoreError> {
+    let (known, draft) = tables.withLock { ($0.inodes.node(node)?.entry, $0.drafts[node]) }
+    guard let old = draft?.base?.version ?? known?.version, let copy = copies[old.key],
+      copy.source.isSameContent(as: old), copy.target.key == key
+    else { return await queries.head(key, hasFallback: false, by: time.now + options.deadline) }
+    var object = ObjectMetadata(version: copy.target)
+    object.storageClass = draft?.base?.storageClass ?? known?.storageClass
+    return .success(object)
+  }
+
   /// An open file is the object at `key` from now on.
-  private func follow(_ node: NodeID, to key: ObjectKey) async {
+  private func follow(
+    _ node: NodeID,
+    to key: ObjectKey,
+    _ copies: [ObjectKey: VersionMove]
+  ) async {
     let object: ObjectMetadata
-    switch await queries.head(key, hasFallback: false, by: time.now + options.deadline) {
+    switch await moved(node, to: key, copies) {
     case .success(let found?): object = found
     case .success(nil), .failure:
       // It was removed meanwhile, or can't be asked for: who has it open must open it again.
@@ -195,30 +232,5 @@ extension MountedBucket {
     }
     let file = entry.size > 0 ? objectFile(of: entry, node: node) : nil
     tables.withLock { $0.open.replaceFile(of: node, by: file) }
-  }
-
-  /// Begins to finish the renamings of directories that an earlier mount could not.
-  ///
-  /// The mount doesn't wait for it: until it is done, what isn't moved yet is found at both names.
-  package func startRecoveringRenamings() {
-    guard let drafts else { return }
-    _ = startControlTask { [self] in await recoverRenamings(drafts) }
-  }
-
-  private func recoverRenamings(_ drafts: Drafts) async {
-    let recovered = await drafts.recoverTrees()
-    guard !recovered.isEmpty else { return }
-    for tree in recovered {
-      if let failure = tree.failure {
-        reporter.report(failure, FailureReporter.Operation(name: "rename", path: ""))
-      } else {
-        log.write(
-          .info,
-          "a renaming that was interrupted has been finished",
-          ["from": path(of: tree.source), "to": path(of: tree.target)]
-        )
-      }
-    }
-    invalidateAll()
   }
 }

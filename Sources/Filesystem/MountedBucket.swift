@@ -24,8 +24,8 @@ package final class MountedBucket: FileOperations {
     var copies = PendingCopies()
     /// What is shown of nodes since they were changed through this mount.
     var shown: [NodeID: ShownFacts] = [:]
-    /// The renamings of directories under way, by their old prefixes.
-    var renamings: [ObjectKey: DirectoryRenaming] = [:]
+    /// The renamings under way that take a while, by their old prefixes or keys.
+    var renamings: [ObjectKey: Renaming] = [:]
     /// Names that the store said are absent, and until when that is believed.
     var absentNames: [NameKey: Instant] = [:]
     /// The components that names which show only a beginning were found to mean.

@@ -61,6 +61,7 @@ package final class LocalStore: ObjectStore {
     name = "file://\(directory)"
     var capabilities = StoreCapabilities()
     capabilities.hasConditionalCreate = true
+    capabilities.hasConditionalDelete = true
     capabilities.hasConditionalReplace = true
     capabilities.hasConditionalComplete = true
     capabilities.partSizeMin = 1

@@ -22,6 +22,52 @@ extension PartFile {
     return checkpoint.recorded
   }
 
+  /// Makes what is on disk of one version that of another which has the same bytes.
+  ///
+  /// A crash on the way loses it at most: a checkpoint without data, or data without one, is none of either.
+  ///
+  /// - Parameters:
+  ///   - paths: where it lies; nobody has it open.
+  ///   - identity: what it is.
+  ///   - target: where it is to lie; the directory is there and has neither file.
+  ///   - moved: what it is then.
+  ///   - faults: lets steps of the disk fail in tests.
+  /// - Throws: `OpenError` if it is damaged, something else, or can't be moved; it is where it was then.
+  package static func move(
+    _ paths: Paths,
+    _ identity: CheckpointIdentity,
+    to target: Paths,
+    as moved: CheckpointIdentity,
+    faults: DiskFaults? = nil
+  ) throws(OpenError) {
+    guard let old = paths.checkpoint, let new = target.checkpoint else {
+      throw .damaged("it has no checkpoint")
+    }
+    do {
+      guard let text = try CheckpointFile.text(at: old) else {
+        throw OpenError.damaged("it has no checkpoint")
+      }
+      let data = try openOwn(paths.data, [.read])
+      var checkpoint = try parse(text, identity, dataSize: data.size())
+      checkpoint.identity = moved
+      _ = try CheckpointFile.replace(new, with: checkpoint.text, faults)
+      do {
+        try faults?(.createData)
+        try Disk.rename(paths.data, to: target.data)
+      } catch {
+        try? Disk.removeFile(new)
+        throw error
+      }
+      try Disk.removeFile(old)
+    } catch let failure as DiskFailure {
+      throw .disk(failure)
+    } catch let error as OpenError {
+      throw error
+    } catch {
+      throw .damaged("\(error)")
+    }
+  }
+
   /// A checkpoint's head is no longer than this: 1,024 bytes of key and as many of tag, store and
   /// version id each, all of them spelled `%NN`.
   private static let headSizeMax = 16 << 10

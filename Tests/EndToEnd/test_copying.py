@@ -58,6 +58,10 @@ class Traffic:
         }
 
 
+def journals(mount):
+    return [name for _, _, names in os.walk(mount.cache) for name in names if name.endswith(".rename")]
+
+
 def bytes_of(size, seed=1):
     return random.Random(seed).randbytes(size)
 
@@ -159,6 +163,56 @@ def test_C4_what_belongs_to_an_object_goes_along_with_cp(mounted, bucket):
     found = bucket.s3.head_object(Bucket=bucket.name, Key="b.txt")
     assert found["ContentType"] == "video/mp4" and found["ContentEncoding"] == "gzip"
     assert found["Metadata"]["project"] == "blue" and bucket.get("b.txt") == b"body"
+
+
+def test_C1_mv_of_a_listed_file_costs_a_copy_and_a_deletion(mounted, bucket):
+    mount = mounted({"a": b"text"}, options=["--metadata-ttl", "60"])
+    assert os.listdir(mount.path) == ["a"]
+    with Traffic(mount) as traffic:
+        os.rename(mount / "a", mount / "b")
+    made = {name: count for name, count in traffic.requests.items() if count}
+    assert made == {"CopyObject": 1, "DeleteObject": 1}
+    assert keys(bucket) == ["b"] and mount.read("b") == b"text"
+
+
+@pytest.mark.parametrize("held", ["PUT", "DELETE"])
+def test_C1_a_killed_mv_of_a_file_is_finished_by_the_next_mount(weather_mount, proxy, strict_bucket, held):
+    strict_bucket.put("a", b"text")
+    mount = weather_mount().start()
+    proxy.rules = [{"method": held, "hole": True}]
+    mover = subprocess.Popen(["mv", mount / "a", mount / "b"], stderr=subprocess.DEVNULL)
+    done = ["a", "b"] if held == "DELETE" else ["a"]
+    wait_for(lambda: keys(strict_bucket) == done and journals(mount), "the journal")
+    mount.kill()
+    mover.wait(20)
+    proxy.rules = []
+    mount.start()
+    wait_for(lambda: keys(strict_bucket) == ["b"], "the renaming to be finished")
+    assert strict_bucket.get("b") == b"text" and mount.read("b") == b"text"
+    wait_for(lambda: not journals(mount), "the journal to be gone")
+
+
+def test_C1_what_was_cached_is_read_under_the_new_name(mounted, bucket):
+    tree = {f"d/{n}": bytes_of(100_000 + n, n) for n in range(8)}
+    mount = mounted({"a": bytes_of(3 * MIB), **tree})
+    data = {"a": bytes_of(3 * MIB), **tree}
+    for key, body in data.items():
+        assert mount.read(key) == body
+    with open(mount / "a", "rb") as reader:
+        inode = os.fstat(reader.fileno()).st_ino
+        reader.read(10)
+        with Traffic(mount) as traffic:
+            os.rename(mount / "a", mount / "b")
+            os.rename(mount / "d", mount / "e")
+            assert reader.read() == data["a"][10:]
+            # In another process: the kernel's pages are not asked, but the daemon.
+            for name, body in [("b", data["a"]), *((key.replace("d/", "e/"), body) for key, body in tree.items())]:
+                command = ["dd", f"if={mount / name}", "iflag=direct", "bs=1M", "status=none"]
+                got = subprocess.run(command, capture_output=True, timeout=60)
+                assert got.stdout == body, (name, got.stderr)
+        assert os.fstat(reader.fileno()).st_ino == os.stat(mount / "b").st_ino, inode
+    assert traffic.received == 0 and traffic.sent == 0, traffic.requests
+    assert traffic.requests["GetObject"] == 0, traffic.requests
 
 
 def test_C1_mv_replaces_and_refuses_to(mounted, bucket):

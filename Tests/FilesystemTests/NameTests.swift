@@ -7,6 +7,15 @@ import Testing
 
 /// N1: every key of a bucket has one path in the mount, and every file there is one key.
 @Suite struct NameTests {
+  @Test func whatRenamingsLeaveAtTheRootIsFoundButNotListed() async throws {
+    let mount = try TestMount()
+    mount.place(".dipper/renames/x")
+    mount.place("d/.dipper/x")
+    #expect(try await mount.names() == ["d"])
+    #expect(try await mount.names(try await mount.node("d")) == [".dipper"])
+    #expect(try await mount.lookup(".dipper").node != nil)
+  }
+
   @Test(arguments: 0..<8 as Range<UInt64>)
   func n1EveryKeyIsShownOnceAndFoundByItsName(seed: UInt64) async throws {
     var hostile = HostileKeys(seed: seed)

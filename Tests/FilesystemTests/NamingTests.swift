@@ -136,9 +136,22 @@ import Testing
     #expect(copy.source == version.key && copy.ifMatch == version.etag)
     #expect(mount.store.calls.receivedByteCount + mount.store.calls.sentByteCount == 0)
     #expect(try await mount.node("b") == node)
+    let made = try #require(mount.store.metadata(at: ObjectKey("b"))).version
+    #expect(mount.cache.followed.withLock { $0 } == [VersionMove(version, to: made)])
     // Who has it open goes on.
     #expect(try await mount.read(handle, ByteRange(0, 4)) == Array("text".utf8))
     await expectFailure(.notFound) { try await mount.rename("a", to: "c") }
+  }
+
+  @Test func c1AFileThatIsKnownIsRenamedByTwoRequests() async throws {
+    let mount = try mount()
+    mount.place("a", "text")
+    #expect(try await mount.names() == ["a"])
+    mount.store.forgetCalls()
+    try await mount.rename("a", to: "b")
+    #expect(mount.store.calls.map(\.operation) == [.copyObject, .deleteObject])
+    #expect(try await mount.names() == ["b"])
+    #expect(try await mount.text(try await mount.node("b")) == "text")
   }
 
   @Test func c1AStoreThatRenamesIsLetTo() async throws {
@@ -165,7 +178,13 @@ import Testing
     #expect(keys(mount) == ["e/f", "e/s/g"])
     #expect(mount.store.calls.of(.getObject).isEmpty && mount.store.calls.of(.putObject).isEmpty)
     #expect(try await mount.node("e") == node, "a directory keeps its node")
-    #expect(try await mount.node("e/f") != file)
+    #expect(try await mount.node("e/f") == file, "a file keeps it, and its pages")
+    #expect(try await mount.text(file) == "text")
+    let moves = mount.cache.followed.withLock { $0 }
+    #expect(moves.map(\.source.key).sorted() == [ObjectKey("d/f"), ObjectKey("d/s/g")])
+    for move in moves {
+      #expect(mount.store.metadata(at: move.target.key)?.version.etag == move.target.etag)
+    }
     #expect(try await mount.lookup("d", in: .root).node == nil)
   }
 

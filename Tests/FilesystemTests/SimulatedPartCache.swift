@@ -10,6 +10,8 @@ final class SimulatedPartCache: PartCache {
   private let objects = Lock([ObjectVersion: SimulatedCachedObject]())
   /// Set to have every opening fail so.
   let openFailure = Lock(DiskFailure?.none)
+  /// What was said to have moved.
+  let followed = Lock([VersionMove]())
   /// What was abandoned.
   let abandoned = Lock([ByteRange]())
 
@@ -41,6 +43,10 @@ final class SimulatedPartCache: PartCache {
 
   func map(of version: ObjectVersion) -> CacheMap {
     objects.withLock { $0[version] }?.map ?? CacheMap(size: version.size, cached: ByteRangeSet())
+  }
+
+  func follow(_ moves: [VersionMove]) async {
+    followed.withLock { $0 += moves }
   }
 
   func evict(_ version: ObjectVersion) -> Int? {

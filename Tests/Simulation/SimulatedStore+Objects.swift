@@ -197,7 +197,7 @@ extension SimulatedStore {
       return state.store(
         target,
         source.content,
-        etag: state.makeTag(),
+        etag: behaviour.copiesKeepTags ? source.etag : state.makeTag(),
         crc64: source.crc64,
         at: now
       )

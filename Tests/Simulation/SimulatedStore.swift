@@ -40,6 +40,8 @@ package final class SimulatedStore: ObjectStore {
     package var hasDirectories = false
     /// True if one request removes a directory with all that is in it.
     package var removesDirectories = false
+    /// True to give a copy in one piece its source's tag, as most stores do: a digest.
+    package var copiesKeepTags = false
     /// True to keep the CRC-64 of each object and of each part.
     package var keepsChecksums = false
     /// True to give parts, and objects made of them, the tags that most stores do: digests.
@@ -119,6 +121,7 @@ package final class SimulatedStore: ObjectStore {
     let knowsRename = behaviour.tellsWhetherItRenames || state.withLock { $0.hasTriedToRename }
     capabilities.hasNativeRename = knowsRename ? behaviour.renamesNatively : nil
     capabilities.hasConditionalCreate = behaviour.obeysWriteConditions
+    capabilities.hasConditionalDelete = behaviour.obeysWriteConditions
     capabilities.hasConditionalReplace = behaviour.obeysWriteConditions
     capabilities.hasConditionalComplete = behaviour.obeysWriteConditions
     capabilities.listsInByteOrder = !behaviour.listsInTreeOrder

@@ -25,6 +25,12 @@ package protocol PartCache: AnyObject, Sendable {
   /// - Returns: bytes freed on the disk; nil if it is open, or can't be removed, and stays.
   func evict(_ version: ObjectVersion) -> Int?
 
+  /// The store has moved versions to new keys: what the cache has of each is the new version's from now on,
+  /// as far as it can be taken along.
+  ///
+  /// Of a version that somebody has open it is taken along when they let go.
+  func follow(_ moves: [VersionMove]) async
+
   /// Fetches all of `version` that is not in the cache, behind everything that readers wait for, and
   /// returns when the cache has it all, verified and recorded.
   ///
@@ -85,9 +91,10 @@ package protocol CachedObject: AnyObject, Sendable {
   func wholeFile(verifiedSizeMax: Int) -> Int32?
 }
 
-// A cache that has no whole files to show need not say so.
+// A cache that has no whole files to show, or takes nothing along, need not say so.
 extension PartCache {
   package func openCached(_ version: ObjectVersion) -> (any CachedObject)? { nil }
+  package func follow(_ moves: [VersionMove]) async {}
 }
 
 extension CachedObject {

@@ -11,6 +11,8 @@ package struct StoreCapabilities: Hashable, Sendable {
   package var hasConditionalReplace: Bool?
   /// Both conditions are honoured where a multipart upload is completed.
   package var hasConditionalComplete: Bool?
+  /// A removal that names the version to remove costs no question before it.
+  package var hasConditionalDelete = false
   /// Listings come in the byte order of their keys.
   package var listsInByteOrder: Bool?
   /// Directories exist by themselves, not only as prefixes.

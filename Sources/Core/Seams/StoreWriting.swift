@@ -92,6 +92,10 @@ package struct CopyRequest: Hashable, Sendable {
   package var source: CopySource
   /// The new object and, if `replacesMetadata`, its facts.
   package var target: PutRequest
+  /// The source's bytes, known of the very version that its conditions name; nil if they aren't.
+  ///
+  /// Where they are, the answer says all that the caller needs, and the copy is not asked for.
+  package var sourceSize: Int?
   /// True to give the copy the target's facts instead of the source's.
   package var replacesMetadata: Bool
   /// True to give the copy the target's tags instead of the source's.

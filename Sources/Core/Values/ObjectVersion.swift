@@ -38,6 +38,20 @@ package struct ObjectVersion: Hashable, Sendable {
   }
 }
 
+/// The store has made one version of another, byte by byte, on the condition that it was that one.
+package struct VersionMove: Hashable, Sendable {
+  /// What was copied.
+  package let source: ObjectVersion
+  /// The copy.
+  package let target: ObjectVersion
+
+  /// Creates a move.
+  package init(_ source: ObjectVersion, to target: ObjectVersion) {
+    self.source = source
+    self.target = target
+  }
+}
+
 /// What a store says of an object: by HEAD in full, by a listing in part.
 package struct ObjectMetadata: Hashable, Sendable {
   /// The version these facts belong to.

@@ -10,6 +10,7 @@ package enum CommandName: String, Hashable, Sendable, CaseIterable {
   case warm
   case evict
   case map
+  case recover
   case doctor
   case demo
 }
@@ -68,6 +69,7 @@ package struct Command: Sendable {
     case .warm: warm
     case .evict: evict
     case .map: map
+    case .recover: recover
     case .doctor: doctor
     }
   }
@@ -98,6 +100,27 @@ package struct Command: Sendable {
       ("dipper mount --region cn-beijing tos://data /mnt/data", "a bucket of TOS"),
       ("dipper mount file:///srv/bucket /mnt/bucket -o allow_other,cache_size=50G", "a directory"),
       ("s3://data /mnt/data dipper _netdev,region=eu-central-1 0 0", "a line in /etc/fstab"),
+    ]
+  )
+
+  private static let recover = Command(
+    .recover,
+    "BUCKET-URL|MOUNTPOINT",
+    1...1,
+    "find renamings that were interrupted, and finish them",
+    details: """
+      Lists them: those of this machine by their journals in the cache directory, those of directories that
+      other machines began by the markers that these left in the bucket. With --finish it finishes all that
+      no living process has, forward: what is still at the old name is moved to the new one. A key that
+      somebody has changed at the new name stays at both. A machine that died is known by its marker, which
+      it renews; it takes ten minutes to be given up. A bucket that is mounted here is given by its
+      MOUNTPOINT. Give the BUCKET-URL with the prefix that is mounted.
+      """,
+    options: storeOptions + [.cacheDirectory, .finish, .json] + logOptions,
+    examples: [
+      ("dipper recover s3://data", "what is there to be finished"),
+      ("dipper recover --finish s3://data", "finish it"),
+      ("dipper recover /mnt/data --json", "of a mount, for a script"),
     ]
   )
 

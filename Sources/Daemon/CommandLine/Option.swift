@@ -303,6 +303,7 @@ package struct Option: Sendable {
       in: .resuming,
       "give up a paused task of the same arguments and clear its state"
     ),
+    Option(.finish, in: .resuming, "finish what is found; without it nothing is changed"),
   ]
 
   private static let outputOptions = [

@@ -18,6 +18,7 @@ package enum OptionName: String, Hashable, Sendable, CaseIterable {
   case tempFile = "temp-file"
   case forceRestart = "force-restart"
   case abort
+  case finish
   // Which version.
   case ifMatch = "if-match"
   case versionID = "version-id"

@@ -16,7 +16,7 @@ enum OptionRules {
     case .get: try checkStandardOutput(invocation)
     case .put: try checkUpload(invocation)
     case .cp: try checkCopy(invocation)
-    case .mount, .unmount, .status, .ls, .warm, .evict, .map, .doctor, .demo: break
+    case .mount, .unmount, .status, .ls, .warm, .evict, .map, .recover, .doctor, .demo: break
     }
   }
 

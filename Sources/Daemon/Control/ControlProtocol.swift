@@ -22,6 +22,10 @@ package struct ControlRequest: Codable, Hashable, Sendable {
     case evict
     /// One answer: `map` or `error`.
     case map
+    /// Answers with `waiting` until it has looked, then with `recovery` or `error`.
+    case renamings
+    /// The same when it has finished what nobody else finishes.
+    case finishRenamings = "finish-renamings"
   }
 
   /// Creates a request.
@@ -65,6 +69,8 @@ package struct ControlAnswer: Codable, Hashable, Sendable {
   package var evicted: Evicted?
   /// Where the bytes of the file are.
   package var map: CacheMapReport?
+  /// The renamings that were not finished.
+  package var recovery: RecoveryReport?
 
   /// Bytes of the file in the cache, of how many.
   package struct Progress: Codable, Hashable, Sendable {
@@ -137,6 +143,8 @@ package struct ControlAnswer: Codable, Hashable, Sendable {
   package init(warmed: Warmed) { self.warmed = warmed }
   /// Creates the answer to `evict`.
   package init(evicted: Evicted) { self.evicted = evicted }
+  /// Creates the answer to `renamings`.
+  package init(recovery: RecoveryReport) { self.recovery = recovery }
   /// Creates the answer to `map`.
   package init(map: CacheMapReport) { self.map = map }
 }

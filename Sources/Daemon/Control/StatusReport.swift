@@ -152,7 +152,7 @@ package struct MountStatus: Codable, Hashable, Sendable {
       case error
     }
 
-    /// Creates facts of the renaming of a directory; its parts are the keys below it.
+    /// Creates facts of a renaming; the parts of a directory are the keys below it.
     package init(
       renamingOf source: String,
       to target: String,

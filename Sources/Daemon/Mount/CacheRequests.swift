@@ -57,7 +57,8 @@ package struct CacheRequests: Sendable {
     case .warm: warm(version, for: caller)
     case .evict: evict(version, for: caller)
     case .map: map(version, for: caller)
-    case .status, .unmount: caller(ControlAnswer(error: "this is no request about a file"))
+    case .status, .unmount, .renamings, .finishRenamings:
+      caller(ControlAnswer(error: "this is no request about a file"))
     }
   }
 

@@ -11,10 +11,11 @@ internal import Transfer
 struct MountParts: Sendable {
   private let settings: MountSettings
   private let cache: ObjectCache
-  private let filesystem: MountedBucket
+  let filesystem: MountedBucket
   private let metrics: Metrics
   private let errors: ErrorRing
   private let since: Timestamp
+  let recovery: RenameRecovery
   private let log: Log
   /// The bucket with its prefix, as the user named it.
   let bucketName: String
@@ -75,6 +76,15 @@ struct MountParts: Sendable {
       metrics: metrics,
       errors: errors,
       since: time.wallTime,
+      recovery: RenameRecovery(
+        of: store,
+        at: bucket.location,
+        below: ObjectKey(settings.url.key).asBeginning,
+        journalDirectory: cache.path + "/renames",
+        environment: environment
+      ) { [filesystem] source, target, body in
+        await filesystem.whileAlone(below: source, target, body)
+      },
       log: log,
       bucketName: name(settings.url)
     )
@@ -200,6 +210,7 @@ struct MountParts: Sendable {
     stated.retryCountMax = settings.retryCountMax
     stated.writeBackDelay = settings.writeBackDelay
     stated.metadataStyle = settings.metadataStyle
+    stated.markerBeginning = ObjectKey(settings.url.key).asBeginning
     return { observer, files in
       Drafts(
         Drafts.Environment(
@@ -326,8 +337,8 @@ struct MountParts: Sendable {
     )
   }
 
-  /// A directory that is being renamed; its parts are the keys below it.
-  private func transfer(_ renaming: DirectoryRenaming) -> MountStatus.Transfer {
+  /// What is being renamed; a directory's parts are the keys below it.
+  private func transfer(_ renaming: Renaming) -> MountStatus.Transfer {
     MountStatus.Transfer(
       renamingOf: renaming.source,
       to: renaming.target,

@@ -5,6 +5,7 @@ internal import Filesystem
 internal import FuseBridge
 internal import Glibc
 package import Support
+internal import Transfer
 
 /// The life of one mount in this process: check, reach the bucket, mount, serve, leave.
 ///
@@ -128,6 +129,8 @@ package final class MountRun: Sendable {
           let passthrough = session.withLock { $0 }?.passthrough
           caller(ControlAnswer(status: parts.status(at: mountpoint, passthrough)))
         case .unmount: unmount(mountpoint, parts, caller)
+        case .renamings: recover(parts, finishes: false, caller)
+        case .finishRenamings: recover(parts, finishes: true, caller)
         case .warm, .evict, .map: cacheRequests.carryOut(request, for: caller)
         }
       }
@@ -138,6 +141,32 @@ package final class MountRun: Sendable {
       log.write(.warning, "there is no control socket: \(error)")
       report.note("'dipper status' will not show this mount: \(error)")
       return nil
+    }
+  }
+
+  /// `dipper recover`: says every second that it is still at it.
+  private func recover(_ parts: MountParts, finishes: Bool, _ answer: ControlCaller) {
+    let outcome = Monitor<Result<RecoveryReport, TransferError>?>(nil)
+    Task {
+      let found = await parts.recover(finishes: finishes)
+      outcome.withLock(wakingAll: true) { $0 = found }
+    }
+    while true {
+      let end = SystemClock().now + .seconds(1)
+      let found: Result<RecoveryReport, TransferError>? = outcome.wait { outcome, deadline in
+        if let outcome { return .some(.some(outcome)) }
+        deadline = end.nanoseconds
+        return SystemClock().now >= end ? .some(.none) : nil
+      }
+      switch found {
+      case nil: answer(ControlAnswer(waiting: "renamings to be finished"))
+      case .success(let report):
+        answer(ControlAnswer(recovery: report))
+        return
+      case .failure(let error):
+        answer(ControlAnswer(error: "\(error)"))
+        return
+      }
     }
   }
 

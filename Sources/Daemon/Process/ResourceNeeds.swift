@@ -39,7 +39,7 @@ package struct ResourceNeeds: Hashable, Sendable {
         (invocation.number(.memory) ?? MountSettings.memoryDefault)
         + (Self.base + 10 + pool) * Self.mebibyte
       if invocation.command == .mount { advice = "give a smaller --memory" }
-    case .get, .ls, .doctor, .put, .cp:
+    case .get, .ls, .doctor, .put, .cp, .recover:
       descriptorCount = Self.descriptorCountMin
       // Signals, timers, transfers, names and the disk.
       threadCount = 6 + pool

@@ -25,6 +25,9 @@ package final class Drafts: Sendable {
     package var retryCountMax: Int? = 5
     /// How long `flush` may leave a closed file on the local disk alone; nil: `flush` publishes.
     package var writeBackDelay: Duration?
+    /// The beginning of the mount's keys, below which the renaming of a directory leaves its marker; nil
+    /// leaves none.
+    package var markerBeginning: ObjectKey?
     /// How a modification time that was set is stored.
     package var metadataStyle = MetadataStyle.s3fs
 

@@ -70,6 +70,9 @@ extension RemoteStore {
       guard !call.request.isIdempotent, let tag = request.source.ifMatch else { return nil }
       return await self.found(request.target.key, ContentProof(etag: tag), context)
     }
+    if let size = request.sourceSize, request.source.ifMatch != nil, copied.etag != nil {
+      return metadata(ofCopy: request, size: size, copied)
+    }
     // The answer has a tag but neither size nor metadata. What is there now may already be
     // another's; its facts must not be taken for the copy's.
     let key = request.target.key
@@ -84,6 +87,21 @@ extension RemoteStore {
         message: "the object was copied, and the copy was replaced or removed at once"
       )
     }
+  }
+
+  /// What a listing would say of a copy of an object of that size.
+  private func metadata(
+    ofCopy request: CopyRequest,
+    size: Int,
+    _ copied: WriteAnswer
+  ) -> ObjectMetadata {
+    var metadata = metadata(of: request.target, size: size, copied)
+    guard !request.replacesMetadata else { return metadata }
+    // What came along with the bytes is not in the answer.
+    metadata.headers = ContentHeaders()
+    metadata.userMetadata = nil
+    metadata.tagCount = nil
+    return metadata
   }
 
   /// What a store would say of an object that it has just stored.

@@ -22,6 +22,7 @@ package struct S3Dialect: WireDialect {
 
   package func capabilities(of facts: BucketFacts?) -> StoreCapabilities {
     var capabilities = StoreCapabilities()
+    capabilities.hasConditionalDelete = true
     guard isAmazons else { return capabilities }
     // Source: Amazon S3 User Guide, "Conditional writes"; all general purpose buckets have them.
     capabilities.hasConditionalCreate = true

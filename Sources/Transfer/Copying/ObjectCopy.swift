@@ -66,6 +66,26 @@ package struct ObjectCopy: Sendable {
     }
   }
 
+  /// What an earlier try has made the object, although its answer never came.
+  ///
+  /// - Returns: what is at the target's key, if it is what the parts of the checkpoint make.
+  /// - Throws: `TransferError` if the checkpoint can't be read or is another task's.
+  func completed() async throws(TransferError) -> StoredObject? {
+    guard let checkpoint else { return nil }
+    return try await checkpoint.whileLocked(on: environment.disk) {
+      () async throws(TransferError) in
+      let earlier = try await state(checkpoint).open(forcesRestart: false) {
+        request.differenceOfObjects(from: $0)
+      }
+      guard let earlier else { return nil }
+      let parts = earlier.parts.values.sorted { $0.partNumber < $1.partNumber }
+      guard parts.reduce(0, { $0 + ($1.size ?? 0) }) == earlier.identity.version.size else {
+        return nil
+      }
+      return await steps(PutRequest(key: request.targetKey)).completed(parts, crc64: nil)
+    }
+  }
+
   /// Where the checkpoint lies; nil if none is kept.
   package var checkpointPath: String? { checkpoint?.path }
 

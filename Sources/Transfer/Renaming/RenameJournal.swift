@@ -1,7 +1,7 @@
 package import Core
 internal import Support
 
-/// The text that says how far the renaming of a tree of keys has come (docs/checkpoint-format.md).
+/// The text that says how far a renaming has come (docs/checkpoint-format.md).
 ///
 /// A head that says what becomes what, then a line per copy that the store has confirmed, and one when
 /// the renaming is being taken back. What has no line is done again, which harms nothing: a source is
@@ -16,26 +16,33 @@ package struct RenameJournal: Hashable, Sendable {
   }
 
   private static let head = "dipper rename"
-  private static let version = "1"
+  private static let version = "2"
+  /// The version before, in which every renaming was that of a tree.
+  private static let treeVersion = "1"
 
   /// The bucket as the user named it, with its endpoint.
   package let store: String
-  /// The keys that begin with it get another beginning.
+  /// The old key, or the old beginning of keys.
   package let source: ObjectKey
-  /// Their new beginning.
+  /// The new one.
   package let target: ObjectKey
-  /// What has been copied, by what follows the beginning.
+  /// What gets another name.
+  package let subject: RenamePlan.Subject
+  /// What has been copied, by what follows the beginning; nothing follows that of a single object.
   private(set) var copied: [[UInt8]: Copied] = [:]
+  /// Copies that were asked for: the state of the source, by what follows the beginning.
+  private(set) var asked: [[UInt8]: String] = [:]
   /// It is being taken back: the copies go, the sources stay.
   private(set) var isUndoing = false
   /// The text ends inside a line, so nothing may be appended to it.
   private(set) var isTorn = false
 
   /// Creates the journal of a renaming that begins.
-  init(store: String, source: ObjectKey, target: ObjectKey) {
+  init(store: String, source: ObjectKey, target: ObjectKey, subject: RenamePlan.Subject) {
     self.store = store
     self.source = source
     self.target = target
+    self.subject = subject
   }
 
   /// Reads a text; lines that make no sense are dropped, of two for one key the later counts.
@@ -46,15 +53,21 @@ package struct RenameJournal: Hashable, Sendable {
     guard words.count == 3, words[0] + " " + words[1] == Self.head else {
       throw .damaged("its first line is none of a renaming")
     }
-    guard words[2] == Self.version else { throw .unknownVersion(String(words[2])) }
+    let isTree = words[2] == Self.treeVersion
+    guard isTree || words[2] == Self.version else { throw .unknownVersion(String(words[2])) }
     guard let store = Self.value("store", lines.next()),
       let source = Self.value("source", lines.next()),
       let target = Self.value("target", lines.next())
     else { throw .damaged("its head is not whole") }
+    let key = ObjectKey(source)
+    guard let subject = isTree ? .tree : Self.subject(lines.next(), key) else {
+      throw .damaged("its head doesn't say what is renamed")
+    }
     self.init(
       store: String(decoding: store, as: UTF8.self),
-      source: ObjectKey(source),
-      target: ObjectKey(target)
+      source: key,
+      target: ObjectKey(target),
+      subject: subject
     )
     while let line = lines.next() { read(line) }
     isTorn = lines.hasRest
@@ -66,9 +79,19 @@ package struct RenameJournal: Hashable, Sendable {
     text += "store \(PercentEncoding.encoded(store.utf8))\n"
     text += "source \(PercentEncoding.encoded(source.bytes))\n"
     text += "target \(PercentEncoding.encoded(target.bytes))\n"
+    text += Self.line(subject)
+    for (rest, state) in asked where copied[rest] == nil { text += Self.line(rest, state) }
     for (rest, copy) in copied { text += Self.line(rest, copy) }
     if isUndoing { text += Self.undoingLine }
     return text
+  }
+
+  /// Notes that a copy is asked for.
+  ///
+  /// - Returns: the line that says so.
+  mutating func ask(_ rest: [UInt8], _ state: String) -> String {
+    asked[rest] = state
+    return Self.line(rest, state)
   }
 
   /// Notes that a copy has been confirmed.
@@ -94,6 +117,10 @@ package struct RenameJournal: Hashable, Sendable {
     return "copied " + words.map { word($0) }.joined(separator: " ") + "\n"
   }
 
+  private static func line(_ rest: [UInt8], _ state: String) -> String {
+    "copying \(word(rest)) \(word(Array(state.utf8)))\n"
+  }
+
   /// A word is never empty: `%` alone stands for nothing.
   private static func word(_ bytes: [UInt8]) -> String {
     bytes.isEmpty ? "%" : PercentEncoding.encoded(bytes)
@@ -111,6 +138,11 @@ package struct RenameJournal: Hashable, Sendable {
   private mutating func read(_ line: ArraySlice<UInt8>) {
     let words = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
     if words.count == 1, words[0].elementsEqual("undoing".utf8) { isUndoing = true }
+    if words.count == 3, words[0].elementsEqual("copying".utf8), let rest = Self.bytes(words[1]),
+      let state = Self.bytes(words[2])
+    {
+      asked[rest] = String(decoding: state, as: UTF8.self)
+    }
     guard words.count == 4, words[0].elementsEqual("copied".utf8),
       let rest = Self.bytes(words[1]), let source = Self.bytes(words[2]),
       let target = Self.bytes(words[3])
@@ -122,7 +154,47 @@ package struct RenameJournal: Hashable, Sendable {
   }
 }
 
-extension ObjectVersion {
-  /// What tells this state of an object from others: its tag, or size and time where there is none.
-  var state: String { etag?.value ?? "\(size)@\(lastModified.nanoseconds)" }
+extension RenameJournal {
+  /// The line that says what gets another name.
+  private static func line(_ subject: RenamePlan.Subject) -> String {
+    guard case .object(let object) = subject else { return "tree\n" }
+    let version = object.version
+    let words = [
+      word(version.etag?.value), "\(version.size)", "\(version.lastModified.nanoseconds)",
+      word(object.storageClass), word(object.replaced), object.mayReplace ? "replaces" : "makes",
+    ]
+    return "object " + words.joined(separator: " ") + "\n"
+  }
+
+  private static func subject(
+    _ line: ArraySlice<UInt8>?,
+    _ key: ObjectKey
+  ) -> RenamePlan.Subject? {
+    guard let line else { return nil }
+    if line.elementsEqual("tree".utf8) { return .tree }
+    let words = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+    guard words.count == 7, words[0].elementsEqual("object".utf8), let etag = bytes(words[1]),
+      let size = Int(String(decoding: words[2], as: UTF8.self)), size >= 0,
+      let time = Int64(String(decoding: words[3], as: UTF8.self)),
+      let storageClass = bytes(words[4]), let replaced = bytes(words[5])
+    else { return nil }
+    var object = RenamedObject(
+      ObjectVersion(
+        key: key,
+        etag: text(etag).map { ETag($0) },
+        size: size,
+        lastModified: Timestamp(nanoseconds: time)
+      ),
+      storageClass: text(storageClass),
+      mayReplace: words[6].elementsEqual("replaces".utf8)
+    )
+    object.replaced = text(replaced)
+    return .object(object)
+  }
+
+  private static func word(_ text: String?) -> String { word(Array((text ?? "").utf8)) }
+
+  private static func text(_ bytes: [UInt8]) -> String? {
+    bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+  }
 }

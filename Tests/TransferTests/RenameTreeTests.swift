@@ -5,102 +5,8 @@ import Testing
 
 @testable import Transfer
 
-/// A bucket with a tree of keys to rename, and a directory for journals.
-private struct RenameBench {
-  static let rests = (0..<20).map { "\($0 % 3)/file \($0)" } + [""]
-  static let source = ObjectKey("old/")
-  static let target = ObjectKey("new/")
-  let directory: TestDirectory
-  let store: SimulatedStore
-  let faults = FaultPlan()
-  let environment: TransferEnvironment
-  let time = SimulatedClock()
-
-  init(_ rests: [String] = rests) throws {
-    directory = try TestDirectory()
-    var behaviour = SimulatedStore.Behaviour()
-    behaviour.partSizeMin = 1
-    store = SimulatedStore(time: time, faults: faults, behaviour: behaviour)
-    environment = TransferEnvironment(
-      scheduler: FetchScheduler(parallel: 4, budget: MemoryBudget(limit: 1 << 20)),
-      time: time,
-      log: Log(level: .error)
-    )
-    for rest in rests {
-      var put = PutRequest(key: ObjectKey("old/" + rest), userMetadata: ["of": "\(rest.count)"])
-      put.tags = ["team": "film"]
-      put.storageClass = "STANDARD_IA"
-      store.place(put, Self.content(rest))
-    }
-    store.place(PutRequest(key: ObjectKey("older/x")), .words(size: 10, seed: 1))
-    store.forgetCalls()
-  }
-
-  static func content(_ rest: String) -> SimulatedContent {
-    .words(
-      size: 100 + rest.utf8.count,
-      seed: UInt64(rest.utf8.reduce(0) { $0 * 31 % 997 + Int($1) })
-    )
-  }
-
-  var request: TreeRenameRequest {
-    TreeRenameRequest(
-      from: Self.source,
-      to: Self.target,
-      of: "s3://simulated",
-      journalDirectory: directory.path
-    )
-  }
-
-  func rename() async -> TransferError? {
-    do throws(TransferError) {
-      try await TreeRename(request, in: store, environment: environment).run()
-      return nil
-    } catch {
-      return error
-    }
-  }
-
-  var journals: [String] { get throws { try TreeRename.unfinished(in: directory.path) } }
-
-  /// What the next mount does.
-  func recover() async throws {
-    for path in try journals {
-      _ = try await TreeRename.resume(path, like: request, in: store, environment: environment)
-    }
-  }
-
-  func keys(_ prefix: String) -> Set<String> {
-    Set(
-      store.keys.map(\.description).filter { $0.hasPrefix(prefix) }
-        .map { String($0.dropFirst(prefix.count)) }
-    )
-  }
-
-  /// All of it is at one place and nothing at the other.
-  func expectWhole(_ comment: Comment, isAt prefixes: [String] = ["old/", "new/"]) throws {
-    let (old, new) = (keys("old/"), keys("new/"))
-    let place = old.isEmpty ? "new/" : "old/"
-    #expect(old.isEmpty || new.isEmpty, comment)
-    #expect(old.union(new) == Set(Self.rests), comment)
-    #expect(prefixes.contains(place), comment)
-    for rest in Self.rests {
-      let key = ObjectKey(place + rest)
-      #expect(
-        store.bytes(at: key) == Self.content(rest).bytes(0..<(100 + rest.utf8.count)),
-        comment
-      )
-      #expect(store.metadata(at: key)?.userMetadata == ["of": "\(rest.count)"], comment)
-      #expect(store.metadata(at: key)?.storageClass == "STANDARD_IA", comment)
-      #expect(store.tags(at: key) == ["team": "film"], comment)
-    }
-    #expect(store.metadata(at: ObjectKey("older/x")) != nil)
-    #expect(try journals.isEmpty, comment)
-  }
-}
-
 /// A tree of keys is renamed whole, whatever comes between (C3).
-@Suite struct TreeRenameTests {
+@Suite struct RenameTreeTests {
   @Test func c3EverythingMovesWithWhatBelongsToIt() async throws {
     let bench = try RenameBench()
     #expect(await bench.rename() == nil)
@@ -168,8 +74,8 @@ private struct RenameBench {
             deleted: deletedCount
           )
           // Its last line may be torn; its head is written as a whole.
-          let cut = recordedCount == 0 ? 0 : copiedCount % 6
-          try overwrite(bench.request.journalPath, Array(text.utf8.dropLast(cut)))
+          let cut = recordedCount == copiedCount ? copiedCount % 6 : 0
+          try overwrite(bench.plan.journalPath, Array(text.utf8.dropLast(cut)))
           try await bench.recover()
           try bench.expectWhole(
             "\(copiedCount) \(recordedCount) \(deletedCount)",
@@ -194,9 +100,11 @@ private struct RenameBench {
     var journal = RenameJournal(
       store: "s3://simulated",
       source: RenameBench.source,
-      target: RenameBench.target
+      target: RenameBench.target,
+      subject: .tree
     )
     let context = RequestContext(deadline: .distantFuture)
+    var text = journal.text
     for (index, rest) in RenameBench.rests.prefix(copied).enumerated() {
       let from = ObjectKey("old/" + rest)
       let state = try #require(bench.store.metadata(at: from)).version.state
@@ -207,13 +115,14 @@ private struct RenameBench {
         ),
         context: context
       )
+      text += journal.ask(Array(rest.utf8), state)
       if index < recorded {
         let line = RenameJournal.Copied(source: state, target: copy.version.state)
-        _ = journal.insert(Array(rest.utf8), line)
+        text += journal.insert(Array(rest.utf8), line)
       }
       if index < deleted { bench.store.remove(from) }
     }
-    return journal.text
+    return text
   }
 
   @Test func whoMayNotDeleteGetsItBack() async throws {
@@ -241,6 +150,30 @@ private struct RenameBench {
     task.withLock { $0 = running }
     #expect(await running.value == .paused)
     try bench.expectWhole("", isAt: ["old/"])
+  }
+
+  /// A store may carry out what was given up, after everything has been taken back.
+  @Test func whenOneCopyFailsTheOthersOnTheirWayAreWaitedFor() async throws {
+    let bench = try RenameBench(["a", "b"])
+    let gate = Gate()
+    let store = bench.store
+    bench.faults.add(Fault(.fail(.accessDenied), operation: .copyObject, key: ObjectKey("new/b")))
+    store.hook = { call, moment in
+      guard call.operation == .copyObject, moment == .request else { return }
+      if call.key == ObjectKey("new/a") {
+        await gate.wait()
+      } else {
+        // It fails when this returns; what becomes of the other is seen soon after.
+        Task {
+          for _ in 0..<1000 { await Task.yield() }
+          gate.open()
+        }
+      }
+    }
+    #expect(await bench.rename() != nil)
+    let outcomes = store.calls.of(.copyObject).map(\.outcome)
+    #expect(outcomes.contains(.succeeded) && !outcomes.contains(.failed(.cancelled)))
+    #expect(bench.keys("old/") == ["a", "b"] && bench.keys("new/").isEmpty)
   }
 
   @Test func whatOthersAddOrChangeMeanwhileGoesAlong() async throws {
@@ -289,11 +222,11 @@ private struct RenameBench {
 
   @Test func largeObjectsGoInParts() async throws {
     let bench = try RenameBench()
-    var request = bench.request
-    request.wholeSizeMax = 105
-    request.limits.sizeMin = 1
-    request.partSize = 50
-    try await TreeRename(request, in: bench.store, environment: bench.environment).run()
+    var plan = bench.plan
+    plan.wholeSizeMax = 105
+    plan.limits.sizeMin = 1
+    plan.partSize = 50
+    try await Rename(plan, in: bench.store, environment: bench.environment).run()
     #expect(!bench.store.calls.of(.uploadPartCopy).isEmpty)
     try bench.expectWhole("", isAt: ["new/"])
     #expect(try Disk.names(in: bench.directory.path).isEmpty)
@@ -322,13 +255,75 @@ private struct RenameBench {
     #expect(store.calls.of(.headObject).count == 1)
   }
 
+  @Test func c3LargeObjectsAmongThemLeaveItWholeWhateverFails() async throws {
+    for kind in [StoreError.Kind.accessDenied, .unreachable] {
+      var callNumber = 1
+      while true {
+        let bench = try RenameBench()
+        var plan = bench.plan
+        // Two of them are larger.
+        plan.wholeSizeMax = 107
+        plan.limits.sizeMin = 1
+        plan.partSize = 60
+        bench.faults.add(Fault(.fail(kind), callNumber: callNumber))
+        _ = try? await Rename(plan, in: bench.store, environment: bench.environment).run()
+        guard bench.faults.strikeCount > 0 else { break }
+        for path in try bench.journals {
+          try await Rename.resume(
+            path,
+            like: plan,
+            in: bench.store,
+            environment: bench.environment
+          )
+        }
+        try bench.expectWhole("\(kind) \(callNumber)")
+        callNumber += 1
+      }
+      #expect(callNumber > RenameBench.rests.count)
+    }
+  }
+
+  /// A journal that can't be begun stops it; a line that can't be written is said and costs a repetition.
+  @Test func c3ADiskThatFailsAtAnyStepLeavesItWhole() async throws {
+    var stepNumber = 1
+    while true {
+      let bench = try RenameBench()
+      let count = Lock(0)
+      let rename = Rename(
+        bench.plan,
+        in: bench.store,
+        environment: bench.environment,
+        faults: { [stepNumber] (_) throws(DiskFailure) in
+          let isStruck = count.withLock { count in
+            count += 1
+            return count == stepNumber
+          }
+          if isStruck { throw DiskFailure(errno: 28, action: "write", reason: "no space") }
+        }
+      )
+      let outcome: TransferError?
+      do throws(TransferError) {
+        try await rename.run()
+        outcome = nil
+      } catch {
+        outcome = error
+      }
+      #expect((outcome != nil) == (stepNumber == 1))
+      try bench.expectWhole("step \(stepNumber)", isAt: [stepNumber == 1 ? "old/" : "new/"])
+      guard count.withLock({ $0 }) >= stepNumber else { break }
+      stepNumber += 1
+    }
+    // Each key has two lines.
+    #expect(stepNumber > 2 * RenameBench.rests.count)
+  }
+
   @Test func intoItselfIsRefused() async throws {
     let bench = try RenameBench()
     for target in ["old/", "old/x/", ""] {
-      var request = bench.request
-      request.target = ObjectKey(target)
+      var plan = bench.plan
+      plan.target = ObjectKey(target)
       await #expect(throws: TransferError.self) {
-        try await TreeRename(request, in: bench.store, environment: bench.environment).run()
+        try await Rename(plan, in: bench.store, environment: bench.environment).run()
       }
     }
     #expect(bench.store.calls.isEmpty)
@@ -337,8 +332,8 @@ private struct RenameBench {
 
   @Test func aDiskThatTakesNoJournalStopsItBeforeTheFirstStep() async throws {
     let bench = try RenameBench()
-    let rename = TreeRename(
-      bench.request,
+    let rename = Rename(
+      bench.plan,
       in: bench.store,
       environment: bench.environment,
       faults: { (_) throws(DiskFailure) in
@@ -349,47 +344,100 @@ private struct RenameBench {
     #expect(bench.store.calls.isEmpty)
     try bench.expectWhole("", isAt: ["old/"])
   }
+
+  /// The process that resumes it has no answer from the store: it is finished by the one after.
+  @Test func c3AResumedRenamingIsNotTakenBackHalfway() async throws {
+    var callNumber = 1
+    while true {
+      let bench = try RenameBench()
+      // Killed when the first keys had been deleted.
+      let count = RenameBench.rests.count
+      let text = try await journal(bench, copied: count, recorded: count, deleted: 7)
+      try overwrite(bench.plan.journalPath, Array(text.utf8))
+      bench.faults.add(Fault(.fail(.unreachable), callNumber: callNumber, callCount: .max))
+      try? await bench.recover()
+      let wasStruck = bench.faults.strikeCount > 0
+      bench.faults.clear()
+      try await bench.recover()
+      try bench.expectWhole("call \(callNumber)", isAt: ["new/"])
+      guard wasStruck else { break }
+      callNumber += 1
+    }
+    #expect(callNumber > 4)
+  }
+
+  /// What others have put at the new place since the process died is not replaced.
+  @Test func whatOthersHavePutAtTheNewPlaceMeanwhileStays() async throws {
+    let bench = try RenameBench()
+    let text = try await journal(bench, copied: 5, recorded: 5, deleted: 0)
+    try overwrite(bench.plan.journalPath, Array(text.utf8))
+    let others = RenameBench.rests[7]
+    let content = SimulatedContent.text("theirs")
+    bench.store.place(ObjectKey("new/" + others), content)
+    try await bench.recover()
+    #expect(bench.store.bytes(at: ObjectKey("new/" + others)) == content.allBytes)
+    #expect(bench.keys("old/") == [others])
+    #expect(bench.keys("new/") == Set(RenameBench.rests))
+    #expect(try bench.journals.isEmpty)
+  }
+
+  /// The process ends at each step of the renaming: when a request leaves, and when its answer has come.
+  @Test func c3KilledAtEveryStepItIsFinishedByTheNext() async throws {
+    var step = 1
+    while true {
+      let bench = try RenameBench()
+      let death = Death(at: step)
+      bench.store.hook = { _, _ in await Death.current?.pass() }
+      let running = Death.$current.withValue(death) { Task { await bench.rename() } }
+      let hasDied = await death.comes(before: running)
+      if hasDied { try await bench.recover() }
+      try bench.expectWhole("step \(step)", isAt: ["new/"])
+      running.cancel()
+      death.end()
+      guard hasDied else { break }
+      step += 1
+    }
+    // Each copy, three listings and a deletion have two moments.
+    #expect(step > 2 * (RenameBench.rests.count + 4))
+  }
 }
 
-@Suite struct RenameJournalTests {
-  private var journal: RenameJournal {
-    var journal = RenameJournal(
-      store: "s3://b at http://x",
-      source: ObjectKey([0xff, 0x20, 0x2f]),
-      target: ObjectKey("n\n/")
-    )
-    _ = journal.insert([], RenameJournal.Copied(source: "e-1", target: ""))
-    _ = journal.insert([0, 0x25, 0x20], RenameJournal.Copied(source: "5@-3", target: "a b"))
-    return journal
+/// The end of a process: from a step on nothing of it goes on, while others do.
+final class Death: Sendable {
+  /// That of the process that this task belongs to.
+  @TaskLocal static var current: Death?
+
+  private let step: Int
+  private let count = Lock(0)
+  private let came = Gate()
+  private let over = Gate()
+
+  init(at step: Int) { self.step = step }
+
+  /// A step of the process; it doesn't return once death has come.
+  func pass() async {
+    let isDead = count.withLock { count in
+      count += 1
+      return count >= step
+    }
+    guard isDead else { return }
+    came.open()
+    await over.wait()
   }
 
-  @Test func whatIsWrittenIsReadAgain() throws {
-    var journal = journal
-    #expect(try RenameJournal(parsing: Array(journal.text.utf8)) == journal)
-    _ = journal.undo()
-    #expect(try RenameJournal(parsing: Array(journal.text.utf8)) == journal)
+  /// Waits for death or the end of `task`.
+  ///
+  /// - Returns: true if death came.
+  func comes<Answer: Sendable>(before task: Task<Answer, Never>) async -> Bool {
+    let watch = Task {
+      _ = await task.value
+      came.open()
+    }
+    await came.wait()
+    watch.cancel()
+    return count.withLock { $0 >= step }
   }
 
-  @Test func aTornTextLosesItsLastLineOnly() throws {
-    let text = Array(journal.text.utf8)
-    let headSize = Array(
-      RenameJournal(store: journal.store, source: journal.source, target: journal.target).text.utf8
-    ).count
-    for count in headSize..<text.count {
-      let read = try RenameJournal(parsing: Array(text[..<count]))
-      #expect(read.source == journal.source)
-      #expect(read.isTorn == (text[count - 1] != UInt8(ascii: "\n")))
-    }
-    for count in 0..<headSize {
-      #expect(throws: Checkpoint.ParseError.self) {
-        _ = try RenameJournal(parsing: Array(text[..<count]))
-      }
-    }
-  }
-
-  @Test func anotherVersionIsLeftAlone() {
-    #expect(throws: Checkpoint.ParseError.unknownVersion("2")) {
-      _ = try RenameJournal(parsing: Array("dipper rename 2\n".utf8))
-    }
-  }
+  /// The test is over.
+  func end() { over.open() }
 }
