@@ -118,6 +118,8 @@ extension Bucket {
       )
     }
     request.storageClass = options.storageClass
+    request.tags = options.tags
+    request.storageTask = storageTask
     request.checkpoint = try options.checkpoint.path
     request.partSize = options.parts.size
     request.parallel = options.parts.parallel

@@ -120,6 +120,7 @@ extension Bucket {
     case .ifAbsent: request.target.condition = .ifAbsent
     case .ifMatch(let etag): request.target.condition = .ifMatch(ETag(etag))
     }
+    request.storageTask = storageTask
     request.checkpoint = try options.checkpoint.path
     request.partSize = options.parts.size
     request.parallel = options.parts.parallel

@@ -28,6 +28,7 @@ struct CopyCommand {
         code: .usage
       )
     }
+    try targetURL.check(invocation)
     let slash = UInt8(ascii: "/")
     let source = Bucket.Key(bytes: sourceURL.key)
     let target = try targetURL.targetKey(
@@ -63,6 +64,8 @@ struct CopyCommand {
     if invocation.text(.metadataDirective) == "replace" {
       options.metadata = .replace(ObjectFacts(named: invocation.pairs(.metadata)))
     }
+    options.storageClass = invocation.text(.storageClass)
+    if invocation.has(.tag) { options.tags = invocation.pairs(.tag) }
     options.parts = PartOptions(invocation)
     options.rateMax = invocation.number(.limitRate)
     options.forcesRestart = invocation.has(.forceRestart)

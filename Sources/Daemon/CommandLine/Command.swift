@@ -88,7 +88,7 @@ package struct Command: Sendable {
       .offline, .uid, .gid, .umask, .fileMode, .directoryMode, .metadataStyle,
       .writeBack, .allowOther, .nonEmpty, .noPassthrough, .mountOption, .partSize, .parallel,
       .maxRetries, .limitRate,
-    ] + logOptions,
+    ] + StorageRules.options + logOptions,
     examples: [
       ("dipper mount s3://data /mnt/data", "mount a bucket"),
       (
@@ -165,11 +165,15 @@ package struct Command: Sendable {
     options: storeOptions + [
       .partSize, .parallel, .maxRetries, .limitRate, .ifMatch, .versionID, .metadata, .checkpoint,
       .noCheckpoint, .forceRestart, .abort, .progress, .noProgress, .json,
-    ] + logOptions,
+    ] + StorageRules.options + logOptions,
     examples: [
       ("dipper put big.tar s3://data/2024/", "upload, or go on with it"),
       ("tar c docs | dipper put - s3://data/docs.tar", "from a pipe"),
       ("dipper put page.html s3://data/ --metadata Content-Type=text/html", "with a media type"),
+      (
+        "dipper put big.tar s3://data/ --storage-class STANDARD_IA --sse kms --tag team=blue",
+        "stored as it is to be kept"
+      ),
       ("dipper put big.tar s3://data/2024/ --abort", "give a paused upload up"),
     ]
   )
@@ -190,7 +194,7 @@ package struct Command: Sendable {
       .partSize, .parallel, .maxRetries, .limitRate, .ifMatch, .versionID, .metadata,
       .metadataDirective, .checkpoint, .noCheckpoint, .forceRestart, .abort, .progress,
       .noProgress, .json,
-    ] + logOptions,
+    ] + StorageRules.options + logOptions,
     examples: [
       ("dipper cp s3://data/big.tar s3://backup/", "into another bucket"),
       ("dipper cp s3://data/huge s3://data/copy --part-size 64M", "in parts of 64 MiB"),

@@ -11,6 +11,7 @@ enum OptionRules {
       )
     }
     try checkSizes(invocation)
+    try StorageRules.check(invocation)
     if let endpoint = invocation.text(.endpoint) { try checkScheme(endpoint) }
     switch invocation.command {
     case .get: try checkStandardOutput(invocation)

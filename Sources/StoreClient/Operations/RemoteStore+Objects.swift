@@ -31,8 +31,11 @@ extension RemoteStore {
     body: BodySource,
     context: RequestContext
   ) async throws(StoreError) -> ObjectMetadata {
-    let call = try dialect.putObject(request, bodyHash: bodyHash(of: body))
-    let stored = try await write(call, body: body, context) { () async -> WriteAnswer? in
+    let call = try dialect.protected(
+      dialect.putObject(request, bodyHash: bodyHash(of: body)),
+      by: protection
+    )
+    let stored = try await send(body, with: call, context) { () async -> WriteAnswer? in
       guard !call.request.isIdempotent, let proof = await proof(of: body) else { return nil }
       return await self.found(request.key, proof, context)
     }
@@ -64,8 +67,8 @@ extension RemoteStore {
     _ request: CopyRequest,
     context: RequestContext
   ) async throws(StoreError) -> ObjectMetadata {
-    let call = try dialect.copyObject(request)
-    let copied = try await write(call, isSilent: true, context) { () async -> WriteAnswer? in
+    let call = try dialect.protected(dialect.copyObject(request), by: protection)
+    let copied = try await create(call, isSilent: true, context) { () async -> WriteAnswer? in
       // A copy of an object that was stored in one piece has its tag.
       guard !call.request.isIdempotent, let tag = request.source.ifMatch else { return nil }
       return await self.found(request.target.key, ContentProof(etag: tag), context)

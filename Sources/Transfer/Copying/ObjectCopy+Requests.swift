@@ -28,7 +28,7 @@ extension ObjectCopy {
           source: request.source(found.version),
           target: put,
           replacesMetadata: replaces,
-          replacesTags: replaces
+          replacesTags: replaces || request.tags != nil
         ),
         context: steps.context(patience(forCopying: found.size))
       )

@@ -175,7 +175,7 @@ package struct ObjectCopy: Sendable {
       put = replacement
       put.storageClass = found.storageClass
     } else {
-      put.tags = try await tags(of: found)
+      if let tags = request.tags { put.tags = tags } else { put.tags = try await tags(of: found) }
     }
     if let storageClass = request.storageClass { put.storageClass = storageClass }
     return put
@@ -202,6 +202,7 @@ extension ObjectCopyRequest {
   /// False if the copy would put an object in its own place, as it is.
   fileprivate var changesAnything: Bool {
     guard sourceStoreName == targetStoreName, sourceKey == targetKey else { return true }
-    return versionID != nil || facts != .carried || storageClass != nil
+    return versionID != nil || facts != .carried || storageClass != nil || tags != nil
+      || storageTask["acl"] != nil || storageTask["sse"] != nil
   }
 }

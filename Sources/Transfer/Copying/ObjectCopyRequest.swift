@@ -30,6 +30,10 @@ package struct ObjectCopyRequest: Hashable, Sendable {
   package var facts = Facts.carried
   /// The copy's storage class; nil is the source's.
   package var storageClass: String?
+  /// The copy's tags; nil is what `facts` says of them.
+  package var tags: [String: String]?
+  /// How the store is to keep the copy, by the names that users know.
+  package var storageTask: [String: String] = [:]
   /// Bytes of a part; 0 is the usual size.
   package var partSize = 0
   /// Up to this size one request copies the object; nil leaves it to what the store takes.
@@ -80,7 +84,7 @@ package struct ObjectCopyRequest: Hashable, Sendable {
     guard case .replaced(let headers, let metadata, let tags) = facts else { return nil }
     var put = PutRequest(key: targetKey, condition: condition, userMetadata: metadata)
     put.headers = headers
-    put.tags = tags
+    put.tags = self.tags ?? tags
     return put
   }
 
@@ -92,8 +96,12 @@ package struct ObjectCopyRequest: Hashable, Sendable {
     task["version-id"] = versionID
     if let replacement { task["metadata"] = replacement.factsText ?? "replaced" }
     task["storage-class"] = storageClass
+    if let tags {
+      task["tag"] = tags.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        .joined(separator: ",")
+    }
     if condition != .none { task["target-condition"] = "\(condition)" }
-    return task
+    return task.merging(storageTask) { own, _ in own }
   }
 
   /// The first field in which an earlier task is not this one; nil if they agree.

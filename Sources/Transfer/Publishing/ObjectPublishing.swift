@@ -214,12 +214,14 @@ package struct ObjectPublishing: Sendable {
       joined.headers = found.headers
       joined.headers.contentType = found.headers.contentType ?? target.headers.contentType
       joined.userMetadata.merge(found.userMetadata ?? [:]) { own, _ in own }
-      if store.capabilities.hasTags, found.tagCount != 0, target.tags.isEmpty {
-        joined.tags = try await store.tags(
+      if store.capabilities.hasTags, found.tagCount != 0 {
+        let tags = try await store.tags(
           of: version.key,
           versionID: version.versionID,
           context: context
         )
+        // Those of its own are what the mount gives to whatever is new.
+        if !tags.isEmpty { joined.tags = tags }
       }
       return joined
     } catch {
