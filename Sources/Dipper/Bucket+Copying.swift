@@ -6,7 +6,8 @@ extension Bucket {
   ///
   /// An object of more than the store copies at once, or of more than `options.wholeSizeMax`, is copied in
   /// parts side by side. With a checkpoint, the same call goes on after a pause, a failure or a crash.
-  /// Headers, metadata, tags and storage class are carried over either way, unless `options` replace them.
+  /// Headers, metadata, tags and storage class are carried over either way, unless `options` replace them;
+  /// encryption and access are those of the bucket's options.
   ///
   /// - Parameters:
   ///   - sourceKey: the object to copy.
