@@ -67,16 +67,18 @@ extension Bucket {
   ///   - source: the bucket that it is in; nil is this one.
   ///   - key: the key of the copy.
   ///   - options: those of the copy.
+  /// - Returns: false if there was nothing to give up.
   /// - Throws: `DipperError`: `held` if it is running.
+  @discardableResult
   public func abortCopy(
     _ sourceKey: Key,
     from source: Bucket? = nil,
     to key: Key,
     options: CopyOptions = CopyOptions()
-  ) async throws(DipperError) {
+  ) async throws(DipperError) -> Bool {
     let copy = try objectCopy(sourceKey, source ?? self, key, options) { _ in }
     do throws(TransferError) {
-      try await copy.abort()
+      return try await copy.abort()
     } catch {
       throw DipperError(error, of: Self.copyName(sourceKey, key))
     }

@@ -74,15 +74,17 @@ extension Bucket {
   ///   - path: the file, which need not be there any more.
   ///   - key: the key of the object.
   ///   - options: those of the upload.
+  /// - Returns: false if there was nothing to give up.
   /// - Throws: `DipperError`: `held` if it is running.
+  @discardableResult
   public func abortUpload(
     _ path: String,
     to key: Key,
     options: UploadOptions = UploadOptions()
-  ) async throws(DipperError) {
+  ) async throws(DipperError) -> Bool {
     let upload = try objectUpload(path, key, options) { _ in }
     do throws(TransferError) {
-      try await upload.abort()
+      return try await upload.abort()
     } catch {
       throw DipperError(error, of: Self.uploadName(path))
     }

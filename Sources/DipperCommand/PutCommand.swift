@@ -33,7 +33,10 @@ struct PutCommand {
     try runner.run { (log, pause) async throws(DipperError) in
       let bucket = try await Bucket.open(url, invocation, options.parts, log: log)
       if invocation.has(.abort) {
-        return try await bucket.abortUpload(path, to: key, options: options)
+        return TransferRunner.tellAbort(
+          try await bucket.abortUpload(path, to: key, options: options),
+          of: "the upload of \(path.utf8.printable)"
+        )
       }
       defer { display.end() }
       let transfer =

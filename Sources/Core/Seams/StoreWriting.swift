@@ -96,17 +96,22 @@ package struct CopyRequest: Hashable, Sendable {
   package var replacesMetadata: Bool
   /// True to give the copy the target's tags instead of the source's.
   package var replacesTags: Bool
+  /// What the store has said of the source, which must be the version that `source` demands; nil if that isn't
+  /// known. With it the store need not be asked what the copy is, if its answer shows that the copy is of that.
+  package var known: ObjectMetadata?
 
   /// Creates a request.
   package init(
     source: CopySource,
     target: PutRequest,
     replacesMetadata: Bool = false,
-    replacesTags: Bool = false
+    replacesTags: Bool = false,
+    known: ObjectMetadata? = nil
   ) {
     self.source = source
     self.target = target
     self.replacesMetadata = replacesMetadata
     self.replacesTags = replacesTags
+    self.known = known
   }
 }

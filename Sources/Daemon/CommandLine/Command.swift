@@ -180,15 +180,16 @@ package struct Command: Sendable {
 
   private static let cp = Command(
     .cp,
-    "OBJECT-URL OBJECT-URL",
+    "OBJECT-URL OBJECT-URL | PATH PATH",
     2...2,
-    "copy on the server, resumable",
+    "copy on the server, resumable; or within a mount",
     details: """
       Both objects are in one store; the buckets may differ. No byte passes through this machine. What the
       store copies at once (5 GiB) is one request, more is copied in parts side by side; so is all that is
       larger than a part where --part-size, --parallel, --checkpoint or --limit-rate asks for parts. Ctrl-C
       pauses: copied parts stay at the store, and the same command resumes. A second URL that ends in a
-      slash, or names a whole bucket, gets the source's name behind it.
+      slash, or names a whole bucket, gets the source's name behind it. Two paths of one mount are copied by
+      the mount, on the server as well, by its own options; there nothing is left to resume.
       """,
     options: storeOptions + [
       .partSize, .parallel, .maxRetries, .limitRate, .ifMatch, .versionID, .metadata,
@@ -202,6 +203,7 @@ package struct Command: Sendable {
         "dipper cp s3://data/a s3://data/b --metadata-directive replace --metadata team=blue",
         "with other metadata"
       ),
+      ("dipper cp /mnt/data/big.tar /mnt/data/backup/", "within a mount"),
       ("dipper cp s3://data/huge s3://data/copy --abort", "give a paused copy up"),
     ]
   )

@@ -17,7 +17,9 @@ enum OptionRules {
     case .get: try checkStandardOutput(invocation)
     case .put: try checkUpload(invocation)
     case .cp: try checkCopy(invocation)
-    case .mount, .unmount, .status, .ls, .warm, .evict, .map, .doctor, .demo: break
+    case .warm, .evict, .map:
+      for operand in invocation.operands { try operand.refuseURL(named: "PATH") }
+    case .mount, .unmount, .status, .ls, .doctor, .demo: break
     }
   }
 

@@ -74,7 +74,7 @@ extension Drafts {
       in: environment.transfers
     )
     do throws(TransferError) {
-      _ = try await task.run()
+      if let told = try await task.runForFacts().metadata { return .success(told) }
     } catch {
       return .failure(FileError(error, publishing: target, request.condition))
     }

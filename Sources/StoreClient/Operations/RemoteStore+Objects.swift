@@ -73,6 +73,7 @@ extension RemoteStore {
       guard !call.request.isIdempotent, let tag = request.source.ifMatch else { return nil }
       return await self.found(request.target.key, ContentProof(etag: tag), context)
     }
+    if let told = metadata(ofCopy: request, copied) { return told }
     // The answer has a tag but neither size nor metadata. What is there now may already be
     // another's; its facts must not be taken for the copy's.
     let key = request.target.key
@@ -87,6 +88,35 @@ extension RemoteStore {
         message: "the object was copied, and the copy was replaced or removed at once"
       )
     }
+  }
+
+  /// What the store would say of a copy, by its answer and by what is known of the source; nil if they don't
+  /// tell all of it.
+  ///
+  /// A copy with the source's tag is a copy of the version that is known, whether the store looked at the
+  /// condition or not. A source that was uploaded in parts gets another tag when it is copied whole, and a
+  /// checksum that was to be compared isn't always told: then the store is asked.
+  private func metadata(ofCopy request: CopyRequest, _ copied: WriteAnswer) -> ObjectMetadata? {
+    guard let known = request.known, let etag = copied.etag, etag == known.version.etag,
+      known.crc64 == nil || copied.crc64 != nil,
+      let modified = copied.lastModified ?? copied.date
+    else { return nil }
+    var metadata = known
+    metadata.version = ObjectVersion(
+      key: request.target.key,
+      etag: etag,
+      size: known.size,
+      lastModified: modified.wholeSecond
+    )
+    metadata.currentVersionID = copied.versionID
+    metadata.crc64 = copied.crc64
+    metadata.storageClass = request.target.storageClass
+    if request.replacesMetadata {
+      metadata.headers = request.target.headers
+      metadata.userMetadata = request.target.userMetadata
+    }
+    if request.replacesTags { metadata.tagCount = request.target.tags.count }
+    return metadata
   }
 
   /// What a store would say of an object that it has just stored.

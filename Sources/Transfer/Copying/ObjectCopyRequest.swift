@@ -18,6 +18,8 @@ package struct ObjectCopyRequest: Hashable, Sendable {
   package var sourceKey: ObjectKey
   /// A particular version of it; nil is the current one.
   package var versionID: String?
+  /// What the store has just said of it, on these conditions; nil asks.
+  package var known: ObjectMetadata?
   /// What must hold of it, or nothing is copied.
   package var conditions = ReadConditions()
   /// The target's bucket as the user named it, with its endpoint.

@@ -139,7 +139,7 @@ extension TreeRename {
     let patience = Self.copyPatience + .seconds(object.size / Self.byteRateMin)
     do throws(StoreError) {
       let copied = try await store.copy(
-        CopyRequest(source: source, target: target),
+        CopyRequest(source: source, target: target, known: object.withoutChecksum),
         context: context(patience)
       )
       return copied.version.state
@@ -171,7 +171,7 @@ extension TreeRename {
       return stored.etag?.value ?? ""
     } catch {
       // The checkpoint of another state of the source is of no use to the next look.
-      if case .sourceChanged = error { try? await task.abort() }
+      if case .sourceChanged = error { _ = try? await task.abort() }
       if case .store(let failure) = error, failure.kind == .preconditionFailed {
         throw .sourceChanged(was: object.version, isNow: nil)
       }
@@ -234,5 +234,14 @@ extension TreeRename {
       if !ours.isEmpty, let refusal = try await delete(ours) { throw TransferError(refusal.first) }
     }
     try await record.remove()
+  }
+}
+
+extension ObjectMetadata {
+  /// The same, of which no checksum is to be compared: a renaming compares tags.
+  fileprivate var withoutChecksum: ObjectMetadata {
+    var metadata = self
+    metadata.crc64 = nil
+    return metadata
   }
 }
