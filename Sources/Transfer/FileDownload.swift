@@ -150,7 +150,9 @@ package struct FileDownload: Sendable {
         )
       )
     } catch {
-      if error.kind == .preconditionFailed { throw .sourceChanged(was: metadata.version, isNow: nil) }
+      if error.kind == .preconditionFailed {
+        throw .sourceChanged(was: metadata.version, isNow: nil)
+      }
       throw TransferError(error)
     }
   }

@@ -12,11 +12,15 @@ import Testing
   private static let field = "x-amz-checksum-crc64nvme"
   private static let refusal = ScriptedAnswer.answer(
     400,
-    text: "<Error><Code>InvalidArgument</Code><Message>unsupported checksum algorithm</Message></Error>"
+    text:
+      "<Error><Code>InvalidArgument</Code><Message>unsupported checksum algorithm</Message></Error>"
   )
 
   private func settings(_ checksum: ChecksumChoice) throws -> StoreSettings {
-    var settings = StoreSettings(endpoint: try Endpoint("http://127.0.0.1:9000"), region: "us-east-1")
+    var settings = StoreSettings(
+      endpoint: try Endpoint("http://127.0.0.1:9000"),
+      region: "us-east-1"
+    )
     settings.checksum = checksum
     settings.protection.acl = "public-read"
     settings.protection.encryption = .storeKeys

@@ -35,7 +35,8 @@ extension WireDialect {
           .invalidAnswer,
           request.operation,
           key: request.key,
-          message: "the store has other bytes than were sent: it tells \(told.utf8.printable) as their "
+          message:
+            "the store has other bytes than were sent: it tells \(told.utf8.printable) as their "
             + "\(digest.kind.rawValue) instead of \(digest.text)"
         )
       }

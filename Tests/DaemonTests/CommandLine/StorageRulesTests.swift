@@ -23,8 +23,9 @@ import Testing
     ] as [([String], String)]
   )
   func whatIsWrongNamesItsOption(words: [String], part: String) throws {
-    for command in [["put", "f", "s3://b/k"], ["cp", "s3://b/a", "s3://b/k"], ["mount", "s3://b", "/m"]]
-    {
+    for command in [
+      ["put", "f", "s3://b/k"], ["cp", "s3://b/a", "s3://b/k"], ["mount", "s3://b", "/m"],
+    ] {
       do {
         _ = try invocation(command + words)
         Issue.record("\(command + words) was taken")
@@ -81,7 +82,8 @@ import Testing
 
   @Test func fstabTakesTheSameNames() throws {
     let invocation = try invocation([
-      "mount", "s3://b", "/m", "-o", "storage_class=STANDARD_IA,sse=kms,acl=private,tag=a=b,tag=c=d",
+      "mount", "s3://b", "/m", "-o",
+      "storage_class=STANDARD_IA,sse=kms,acl=private,tag=a=b,tag=c=d",
     ])
     #expect(invocation.text(.storageClass) == "STANDARD_IA")
     #expect(invocation.pairs(.tag) == ["a": "b", "c": "d"])
