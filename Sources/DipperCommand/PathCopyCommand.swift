@@ -9,6 +9,7 @@ internal import Support
 /// What the source lacks at the store is stored first. A file that is there already is replaced in one step.
 struct PathCopyCommand {
   private let invocation: Invocation
+  private let litter = Litter()
 
   /// What isn't the mount's own business.
   private static let sensible: Set<OptionName> = [
@@ -27,6 +28,7 @@ struct PathCopyCommand {
         code: .usage
       )
     }
+    try watch()
     let given = invocation.operands[0].bytes
     let found = try find(given)
     guard found.facts.kind == .file else {
@@ -44,7 +46,7 @@ struct PathCopyCommand {
     guard target.path != source.path else {
       throw failure(given, "the source and the target are the same file")
     }
-    try copy(source.path, found.facts.size, to: target.path)
+    try copy(source.path, to: target.path)
   }
 
   private func find(_ path: [UInt8]) throws(Failure) -> PathFinder.Found {
@@ -84,7 +86,7 @@ struct PathCopyCommand {
     return place
   }
 
-  private func copy(_ source: [UInt8], _ size: Int, to target: [UInt8]) throws(Failure) {
+  private func copy(_ source: [UInt8], to target: [UInt8]) throws(Failure) {
     let origin = source.withPath { open($0, O_RDONLY | O_CLOEXEC) }
     guard origin >= 0 else { throw failure(source, reason(errno)) }
     defer { close(origin) }
@@ -93,13 +95,16 @@ struct PathCopyCommand {
       throw failure(source, "what was written to it can't be stored first: \(reason(errno))")
     }
     var status = stat()
+    guard fstat(origin, &status) == 0 else { throw failure(source, reason(errno)) }
+    let size = Int(status.st_size)
     let isThere = target.withPath { lstat($0, &status) } == 0
     // Beside it until it is whole: a piece of a copy must not take the place of what is there.
-    let name = isThere ? target + Array(".dipper-cp-\(getpid())".utf8) : target
-    let litter = Litter(name)
-    try watch(litter)
+    let directory = target[...(target.lastIndex(of: UInt8(ascii: "/")) ?? 0)]
+    let name = isThere ? Array(directory) + Array(".dipper-cp-\(getpid())".utf8) : target
     let copy = name.withPath { open($0, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666) }
     guard copy >= 0 else { throw failure(target, reason(errno)) }
+    litter.set(name)
+    defer { litter.set(nil) }
     if let error = Self.copyRanges(of: origin, size, to: copy) {
       litter.remove()
       close(copy)
@@ -142,9 +147,10 @@ struct PathCopyCommand {
   }
 
   /// Takes an unfinished copy away when a signal ends the program.
-  private func watch(_ litter: Litter) throws(Failure) {
+  private func watch() throws(Failure) {
+    // Before there is a second thread: all of them leave these signals to the watch.
     do throws(DiskFailure) {
-      try SignalWatch.start([.interrupt, .terminate]) { signal in
+      try SignalWatch.start([.interrupt, .terminate]) { [litter] signal in
         litter.remove()
         Thread.exitProcess(128 + signal.number)
       }
@@ -171,15 +177,13 @@ struct PathCopyCommand {
   }
 }
 
-/// The name of a copy that isn't whole yet.
+/// The name of a copy that isn't whole yet; none before it is made.
 private final class Litter: Sendable {
-  private let path: [UInt8]
+  private let path = Lock([UInt8]?.none)
 
-  init(_ path: [UInt8]) {
-    self.path = path
-  }
+  func set(_ path: [UInt8]?) { self.path.withLock { $0 = path } }
 
-  func remove() { _ = path.withPath { unlink($0) } }
+  func remove() { _ = path.withLock { $0 }?.withPath { unlink($0) } }
 }
 
 extension [UInt8] {
