@@ -73,6 +73,19 @@ import Testing
     #expect(sent == [true, false, true])
   }
 
+  /// A condition that is taken for unknown is not sent any more, and somebody's object could be replaced.
+  @Test func aRefusedChecksumSaysNothingOfConditions() async throws {
+    let bench = try Bench(
+      [.answer(501), .answer(200, ["ETag": "\"e\""])],
+      settings: settings(.always(.crc64nvme))
+    )
+    var exclusive = request
+    exclusive.condition = .ifAbsent
+    _ = try await bench.store.put(exclusive, body: body, context: bench.context(retries: 0))
+    #expect(bench.store.capabilities.hasConditionalCreate != false)
+    #expect(bench.client.requests.allSatisfy { $0.fields["If-None-Match"] == "*" })
+  }
+
   @Test func aBodyThatArrivedDamagedIsNoBadRequest() async throws {
     let bench = try Bench([.error(400, "BadDigest")], settings: settings(.always(.crc64nvme)))
     let error = await Bench.failure { () throws(StoreError) in try await put(bench) }

@@ -16,7 +16,13 @@ extension RemoteStore {
     else { return try await write(call, body: body, context, settle: settle) }
     let checked = dialect.checked(call, by: digest)
     do throws(StoreError) {
-      return try await write(checked, body: body, context, settle: settle)
+      return try await write(
+        checked,
+        body: body,
+        context,
+        isTelling: { !$0.mayBeAboutChecksums },
+        settle: settle
+      )
     } catch {
       guard error.mayBeAboutChecksums else { throw error.meetingDamage }
       let answer = try await write(call, body: body, context, settle: settle)
@@ -37,7 +43,13 @@ extension RemoteStore {
     }
     let keeping = dialect.keeping(kind, call)
     do throws(StoreError) {
-      return try await write(keeping, isSilent: isSilent, context, settle: settle)
+      return try await write(
+        keeping,
+        isSilent: isSilent,
+        context,
+        isTelling: { !$0.mayBeAboutChecksums },
+        settle: settle
+      )
     } catch {
       guard error.mayBeAboutChecksums else { throw error }
       let answer = try await write(call, isSilent: isSilent, context, settle: settle)
