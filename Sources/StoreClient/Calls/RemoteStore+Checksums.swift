@@ -20,8 +20,8 @@ extension RemoteStore {
         checked,
         body: body,
         context,
-        isTelling: { !$0.mayBeAboutChecksums },
-        settle: settle
+        settle: settle,
+        isTelling: { !$0.mayBeAboutChecksums }
       )
     } catch {
       guard error.mayBeAboutChecksums else { throw error.meetingDamage }
@@ -47,8 +47,8 @@ extension RemoteStore {
         keeping,
         isSilent: isSilent,
         context,
-        isTelling: { !$0.mayBeAboutChecksums },
-        settle: settle
+        settle: settle,
+        isTelling: { !$0.mayBeAboutChecksums }
       )
     } catch {
       guard error.mayBeAboutChecksums else { throw error }

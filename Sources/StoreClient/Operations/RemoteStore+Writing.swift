@@ -30,8 +30,8 @@ extension RemoteStore {
     body: BodySource? = nil,
     isSilent: Bool = false,
     _ context: RequestContext,
-    isTelling: (StoreError) -> Bool = { _ in true },
-    settle: () async -> Answer? = { nil }
+    settle: () async -> Answer? = { nil },
+    isTelling: (StoreError) -> Bool = { _ in true }
   ) async throws(StoreError) -> Answer {
     do throws(TryFailure) {
       return try await make(call, body: body, isSilent: isSilent, context: context)
