@@ -265,7 +265,10 @@ import Testing
   @Test func aCopyWithAnotherTagIsAskedFor() async throws {
     let other = ScriptedAnswer.answer(
       200,
-      text: "<CopyObjectResult><ETag>\"new\"</ETag></CopyObjectResult>"
+      text: """
+        <CopyObjectResult><ETag>"new"</ETag><LastModified>2026-11-30T08:30:00.000Z</LastModified>\
+        </CopyObjectResult>
+        """
     )
     let bench = try Bench([other, head("\"new\"", size: 7)])
     let metadata = try await copyOfTheKnown(bench)
