@@ -134,7 +134,6 @@ package struct ObjectCopy: Sendable {
 
   private func copy(_ earlier: UploadCheckpoint?) async throws(TransferError) -> Outcome {
     let found = try await head(earlier)
-    let put = try await targetRequest(found)
     let method: CopyMethod
     do throws(PartLimits.Violation) {
       method = try CopyMethod(
@@ -150,9 +149,13 @@ package struct ObjectCopy: Sendable {
     var outcome: Outcome
     switch method {
     case .whole:
+      // The store carries over what is to be carried.
+      let put = targetRequest(found, tags: [:])
       let metadata = try await copyWhole(found, put)
       outcome = Outcome(stored: StoredObject(metadata), metadata: metadata)
     case .parts(let plan):
+      let isCarried = request.facts == .carried && request.tags == nil
+      let put = targetRequest(found, tags: isCarried ? try await tags(of: found) : [:])
       outcome = Outcome(stored: try await copyParts(found, put, plan, earlier))
     }
     report(.completed(outcome.stored))
@@ -189,14 +192,14 @@ package struct ObjectCopy: Sendable {
     return metadata
   }
 
-  /// What the copy is created with.
-  private func targetRequest(_ found: ObjectMetadata) async throws(TransferError) -> PutRequest {
+  /// What the copy is created with; `tags` are the source's.
+  private func targetRequest(_ found: ObjectMetadata, tags: [String: String]) -> PutRequest {
     var put = PutRequest(key: request.targetKey, like: found, condition: request.condition)
     if let replacement = request.replacement {
       put = replacement
       put.storageClass = found.storageClass
     } else {
-      if let tags = request.tags { put.tags = tags } else { put.tags = try await tags(of: found) }
+      put.tags = request.tags ?? tags
     }
     if let storageClass = request.storageClass { put.storageClass = storageClass }
     return put
