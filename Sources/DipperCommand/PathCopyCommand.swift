@@ -16,6 +16,9 @@ struct PathCopyCommand {
     .progress, .noProgress, .logLevel, .logFile, .logFormat,
   ]
 
+  /// Seconds that a signal waits for the mount at most.
+  private static let litterPatience: UInt32 = 2
+
   init(_ invocation: Invocation) {
     self.invocation = invocation
   }
@@ -151,7 +154,12 @@ struct PathCopyCommand {
     // Before there is a second thread: all of them leave these signals to the watch.
     do throws(DiskFailure) {
       try SignalWatch.start([.interrupt, .terminate]) { [litter] signal in
-        litter.remove()
+        let isRemoving = Thread.start("dipper-litter") {
+          litter.remove()
+          Thread.exitProcess(128 + signal.number)
+        }
+        // The mount removes it behind what it is storing, also if nobody waits for that.
+        if isRemoving { sleep(Self.litterPatience) }
         Thread.exitProcess(128 + signal.number)
       }
     } catch {

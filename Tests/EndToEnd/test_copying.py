@@ -7,6 +7,7 @@ import io
 import os
 import random
 import shutil
+import signal
 import subprocess
 import time
 
@@ -368,6 +369,22 @@ def test_C2_a_dipper_cp_that_fails_leaves_what_is_there(weather_mount, proxy, st
     proxy.rules = []
     assert strict_bucket.get("b") == b"old" and keys(strict_bucket) == ["a", "b"]
     assert sorted(os.listdir(mount.path)) == ["a", "b"]
+
+
+def test_C2_a_dipper_cp_that_is_stopped_leaves_what_is_there(weather_mount, proxy, strict_bucket):
+    strict_bucket.put("a", b"new")
+    strict_bucket.put("b", b"old")
+    mount = weather_mount().start()
+    proxy.rules = [{"method": "PUT", "headers": "x-amz-copy-source", "delay": 10}]
+    copying = subprocess.Popen([DIPPER, "cp", mount / "a", mount / "b"], stderr=subprocess.PIPE)
+    wait_for(lambda: proxy.requests("PUT"), "the copy to be asked for")
+    copying.send_signal(signal.SIGINT)
+    assert copying.wait(8) == 130
+    copying.communicate()
+    proxy.rules = []
+    wait_for(lambda: sorted(os.listdir(mount.path)) == ["a", "b"], "what is unfinished to go", 30)
+    assert strict_bucket.get("b") == b"old" and mount.read("b") == b"old"
+    wait_for(lambda: keys(strict_bucket) == ["a", "b"], "the store to have no more", 30)
 
 
 FICLONE = 0x40049409
