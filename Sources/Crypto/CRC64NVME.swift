@@ -37,8 +37,9 @@ package struct CRC64NVME: Hashable, Sendable {
     self.register = register
   }
 
-  /// What a byte becomes with no, one, ... seven zero bytes behind it: eight tables of 256, one after the
-  /// other.
+  /// What a byte becomes with none to seven zero bytes behind it.
+  ///
+  /// Eight tables of 256, one after the other.
   private static let tables: [UInt64] = {
     var tables = [UInt64](repeating: 0, count: 8 * 256)
     for byte in 0..<256 {

@@ -96,8 +96,9 @@ package struct CopyRequest: Hashable, Sendable {
   package var replacesMetadata: Bool
   /// True to give the copy the target's tags instead of the source's.
   package var replacesTags: Bool
-  /// What the store has said of the source, which must be the version that `source` demands; nil if that isn't
-  /// known. With it the store need not be asked what the copy is, if its answer shows that the copy is of that.
+  /// What the store has said of the source, which must be the version that `source` demands; nil if unknown.
+  ///
+  /// With it the store need not be asked what the copy is, if its answer shows that the copy is of that.
   package var known: ObjectMetadata?
 
   /// Creates a request.
