@@ -6,7 +6,8 @@ extension Bucket {
   ///
   /// An object of more than the store copies at once, or of more than `options.wholeSizeMax`, is copied in
   /// parts side by side. With a checkpoint, the same call goes on after a pause, a failure or a crash.
-  /// Headers, metadata, tags and storage class are carried over either way, unless `options` replace them.
+  /// Headers, metadata, tags and storage class are carried over either way, unless `options` replace them;
+  /// encryption and access are those of the bucket's options.
   ///
   /// - Parameters:
   ///   - sourceKey: the object to copy.
@@ -66,16 +67,18 @@ extension Bucket {
   ///   - source: the bucket that it is in; nil is this one.
   ///   - key: the key of the copy.
   ///   - options: those of the copy.
+  /// - Returns: false if there was nothing to give up.
   /// - Throws: `DipperError`: `held` if it is running.
+  @discardableResult
   public func abortCopy(
     _ sourceKey: Key,
     from source: Bucket? = nil,
     to key: Key,
     options: CopyOptions = CopyOptions()
-  ) async throws(DipperError) {
+  ) async throws(DipperError) -> Bool {
     let copy = try objectCopy(sourceKey, source ?? self, key, options) { _ in }
     do throws(TransferError) {
-      try await copy.abort()
+      return try await copy.abort()
     } catch {
       throw DipperError(error, of: Self.copyName(sourceKey, key))
     }
@@ -118,6 +121,8 @@ extension Bucket {
       )
     }
     request.storageClass = options.storageClass
+    request.tags = options.tags
+    request.storageTask = storageTask
     request.checkpoint = try options.checkpoint.path
     request.partSize = options.parts.size
     request.parallel = options.parts.parallel

@@ -40,15 +40,17 @@ extension Bucket {
   ///   - key: the object's key.
   ///   - path: the target.
   ///   - options: those of the download.
+  /// - Returns: false if there was nothing to give up.
   /// - Throws: `DipperError`: `held` if it is running.
+  @discardableResult
   public func abortDownload(
     _ key: Key,
     to path: String,
     options: DownloadOptions = DownloadOptions()
-  ) async throws(DipperError) {
+  ) async throws(DipperError) -> Bool {
     let download = fileDownload(key, to: path, options) { _ in }
     do throws(TransferError) {
-      try await download.abort()
+      return try await download.abort()
     } catch {
       throw DipperError(error, of: Self.downloadName(path))
     }

@@ -1,5 +1,6 @@
 internal import Core
 internal import Support
+internal import Transfer
 
 extension Bucket {
   /// Hands the bytes of the object at `key` to `body`, in order.
@@ -25,7 +26,9 @@ extension Bucket {
         conditions: options.conditions.core,
         context: context(.seconds(60), options)
       )
-      guard metadata.size > 0 else { return }
+      guard metadata.size > 0 else {
+        return try await store.checkEmpty(metadata, context: context(.seconds(60), options))
+      }
       let request = GetRequest(
         key: key,
         range: ByteRange(0, metadata.size),

@@ -74,15 +74,17 @@ extension Bucket {
   ///   - path: the file, which need not be there any more.
   ///   - key: the key of the object.
   ///   - options: those of the upload.
+  /// - Returns: false if there was nothing to give up.
   /// - Throws: `DipperError`: `held` if it is running.
+  @discardableResult
   public func abortUpload(
     _ path: String,
     to key: Key,
     options: UploadOptions = UploadOptions()
-  ) async throws(DipperError) {
+  ) async throws(DipperError) -> Bool {
     let upload = try objectUpload(path, key, options) { _ in }
     do throws(TransferError) {
-      try await upload.abort()
+      return try await upload.abort()
     } catch {
       throw DipperError(error, of: Self.uploadName(path))
     }
@@ -120,6 +122,7 @@ extension Bucket {
     case .ifAbsent: request.target.condition = .ifAbsent
     case .ifMatch(let etag): request.target.condition = .ifMatch(ETag(etag))
     }
+    request.storageTask = storageTask
     request.checkpoint = try options.checkpoint.path
     request.partSize = options.parts.size
     request.parallel = options.parts.parallel

@@ -28,6 +28,13 @@ public struct BucketOptions: Hashable, Sendable {
   public var requestCountMax = 64
   /// Bytes of objects per second for all requests together; nil is no limit.
   public var rateMax: Int?
+  /// The canned access control list of every object that is written, in the store's spelling; nil leaves it
+  /// to the bucket.
+  public var acl: String?
+  /// How every object that is written is encrypted; nil leaves it to the bucket.
+  public var encryption: ObjectEncryption?
+  /// Which checksum goes along with what is uploaded.
+  public var checksum = UploadChecksum.automatic
 
   /// Creates options of which none is given.
   public init() {}
@@ -41,6 +48,8 @@ public final class Bucket: Sendable {
   package let store: any ObjectStore
   /// What tells this bucket from every other one, wherever it is.
   package let location: String
+  /// What transfers into it must be gone on with, by the names that users know.
+  let storageTask: [String: String]
   let metrics: Metrics
   let log: Log
 
@@ -54,12 +63,14 @@ public final class Bucket: Sendable {
     _ url: BucketURL,
     store: any ObjectStore,
     location: String,
+    storageTask: [String: String] = [:],
     metrics: Metrics = Metrics(),
     log: Log = Log()
   ) {
     self.url = url
     self.store = store
     self.location = location
+    self.storageTask = storageTask
     self.metrics = metrics
     self.log = log
   }
@@ -140,6 +151,9 @@ public final class Bucket: Sendable {
     stated.profile = options.profile
     stated.isAnonymous = options.isAnonymous
     stated.credentials = options.credentials?.core
+    stated.protection.acl = options.acl
+    stated.protection.encryption = options.encryption?.core
+    stated.checksum = options.checksum.core
     do throws(StoreError) {
       let store = try await RemoteStore.system(
         bucket: url.bucket,
@@ -152,7 +166,14 @@ public final class Bucket: Sendable {
         metrics: metrics,
         log: log
       )
-      return Bucket(url, store: store, location: store.location, metrics: metrics, log: log)
+      return Bucket(
+        url,
+        store: store,
+        location: store.location,
+        storageTask: options.storageTask,
+        metrics: metrics,
+        log: log
+      )
     } catch {
       throw DipperError(error.kind == .invalidRequest ? .invalid : .failed, error.message)
     }

@@ -12,6 +12,15 @@ struct CopyCommand {
   }
 
   func run() throws(Failure) {
+    let (first, second) = (invocation.operands[0].isPath, invocation.operands[1].isPath)
+    guard first == second else {
+      throw Failure(
+        "'cp' takes two URLs, or two paths of one mount, and not one of each; 'put' and 'get' take a file and "
+          + "a URL",
+        code: .usage
+      )
+    }
+    guard !first else { return try PathCopyCommand(invocation).run() }
     let sourceURL = try BucketURL(invocation.operands[0], for: .object)
     let targetURL = try BucketURL(invocation.operands[1], for: .prefix)
     guard sourceURL.scheme == targetURL.scheme else {
@@ -28,6 +37,7 @@ struct CopyCommand {
         code: .usage
       )
     }
+    try targetURL.check(invocation)
     let slash = UInt8(ascii: "/")
     let source = Bucket.Key(bytes: sourceURL.key)
     let target = try targetURL.targetKey(
@@ -48,7 +58,10 @@ struct CopyCommand {
       let other =
         isOneBucket ? nil : try await Bucket.open(sourceURL, invocation, options.parts, log: log)
       if invocation.has(.abort) {
-        return try await bucket.abortCopy(source, from: other, to: target, options: options)
+        return TransferRunner.tellAbort(
+          try await bucket.abortCopy(source, from: other, to: target, options: options),
+          of: "the copy of \(source)"
+        )
       }
       defer { display.end() }
       let transfer = bucket.copy(source, from: other, to: target, options: options)
@@ -63,6 +76,8 @@ struct CopyCommand {
     if invocation.text(.metadataDirective) == "replace" {
       options.metadata = .replace(ObjectFacts(named: invocation.pairs(.metadata)))
     }
+    options.storageClass = invocation.text(.storageClass)
+    if invocation.has(.tag) { options.tags = invocation.pairs(.tag) }
     options.parts = PartOptions(invocation)
     options.rateMax = invocation.number(.limitRate)
     options.forcesRestart = invocation.has(.forceRestart)
@@ -74,4 +89,9 @@ struct CopyCommand {
     if aboutParts.contains(where: { invocation.has($0) }) { options.wholeSizeMax = 0 }
     return options
   }
+}
+
+extension Invocation.Operand {
+  /// It can only be a path of this machine.
+  fileprivate var isPath: Bool { !String(decoding: bytes, as: UTF8.self).contains("://") }
 }

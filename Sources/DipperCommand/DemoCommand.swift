@@ -55,20 +55,15 @@ struct DemoCommand {
     }
   }
 
-  /// The directory that was given, made if it isn't there, or a new one.
+  /// The directory that was given, or one beside the sample; made if it isn't there.
   private func mountpoint() throws(Failure) -> String {
-    guard let operand = program.invocation.operands.first else {
-      var template = Array("/tmp/dipper-demo-XXXXXX".utf8CString)
-      guard mkdtemp(&template) != nil else {
-        throw Failure("a directory to mount on can't be made: \(errnoDescription(errno))")
+    var path = DemoBucket.place(ProcessEnvironment.variables) + "/mnt"
+    if let operand = program.invocation.operands.first {
+      do throws(UsageError) {
+        path = ProcessEnvironment.absolute(try operand.path(named: "MOUNTPOINT"))
+      } catch {
+        throw Failure(error.message, code: .usage)
       }
-      return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-    let path: String
-    do throws(UsageError) {
-      path = ProcessEnvironment.absolute(try operand.path(named: "MOUNTPOINT"))
-    } catch {
-      throw Failure(error.message, code: .usage)
     }
     // A dead mount is there too, and is cleared later.
     guard mkdir(path, 0o755) == 0 || errno == EEXIST || errno == ENOTCONN else {

@@ -37,7 +37,10 @@ struct GetCommand {
         }
       }
       if invocation.has(.abort) {
-        return try await bucket.abortDownload(key, to: target, options: options)
+        return TransferRunner.tellAbort(
+          try await bucket.abortDownload(key, to: target, options: options),
+          of: "the download of \(target)"
+        )
       }
       defer { display.end() }
       let transfer = bucket.download(key, to: target, options: options)

@@ -17,6 +17,7 @@ struct PutCommand {
     let isStream = source.bytes == Array("-".utf8)
     let path = isStream ? "" : ProcessEnvironment.absolute(try file(source))
     let url = try BucketURL(invocation.operands[1], for: .prefix)
+    try url.check(invocation)
     let slash = UInt8(ascii: "/")
     let key = try url.targetKey(
       named: isStream ? nil : Array(path.utf8).split(separator: slash).last.map(Array.init)
@@ -32,7 +33,10 @@ struct PutCommand {
     try runner.run { (log, pause) async throws(DipperError) in
       let bucket = try await Bucket.open(url, invocation, options.parts, log: log)
       if invocation.has(.abort) {
-        return try await bucket.abortUpload(path, to: key, options: options)
+        return TransferRunner.tellAbort(
+          try await bucket.abortUpload(path, to: key, options: options),
+          of: "the upload of \(path.utf8.printable)"
+        )
       }
       defer { display.end() }
       let transfer =
@@ -54,6 +58,8 @@ struct PutCommand {
   private func options(isStream: Bool) throws(Failure) -> UploadOptions {
     var options = UploadOptions()
     options.facts = ObjectFacts(named: invocation.pairs(.metadata))
+    options.facts.tags = invocation.pairs(.tag)
+    options.storageClass = invocation.text(.storageClass)
     if let etag = invocation.text(.ifMatch) { options.condition = .ifMatch(etag) }
     options.parts = PartOptions(invocation)
     options.forcesRestart = invocation.has(.forceRestart)

@@ -36,7 +36,7 @@ final class TransferDisplay: Sendable {
   func show(_ event: DownloadEvent) {
     write(TransferEventLine(event))
     switch event {
-    case .started(let size, let count): begin(total: size, count)
+    case .started(let size, _, let count): begin(total: size, count)
     case .startedOver(let reason): Console.complain("starting over: \(reason)")
     case .progressed(let count, _): draw(count)
     case .temporaryFileCreated, .temporaryFileFailed, .partSucceeded, .partFailed, .partAborted,

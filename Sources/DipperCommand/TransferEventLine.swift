@@ -27,12 +27,23 @@ struct TransferEventLine: Encodable {
     etag = part.etag
   }
 
+  private init(finished object: ObjectInfo) {
+    self.init("finished")
+    key = object.key.description
+    size = object.size
+    etag = object.etag
+    versionID = object.versionID
+    // A number of JSON is often a double, which 64 bits don't fit in.
+    crc64 = object.crc64.map { "\($0)" }
+  }
+
   /// The line of an event of a download.
   init(_ event: DownloadEvent) {
     switch event {
-    case .started(let size, let count):
+    case .started(let size, let partCount, let count):
       self.init("started")
       self.size = size
+      parts = partCount
       bytesDone = count
     case .startedOver(let reason):
       self.init("started_over")
@@ -53,8 +64,8 @@ struct TransferEventLine: Encodable {
       self.init("progress")
       bytesDone = count
       self.size = size
-    case .renamed(let path):
-      self.init("finished")
+    case .renamed(let path, let object):
+      self.init(finished: object)
       self.path = path
     case .renameFailed(let path, let error):
       self.init("rename_failed")
@@ -85,14 +96,7 @@ struct TransferEventLine: Encodable {
       self.init("part_failed", part)
       message = error.description
     case .partAborted(let part): self.init("part_aborted", part)
-    case .completed(let object):
-      self.init("finished")
-      key = object.key.description
-      size = object.size
-      etag = object.etag
-      versionID = object.versionID
-      // A number of JSON is often a double, which 64 bits don't fit in.
-      crc64 = object.crc64.map { "\($0)" }
+    case .completed(let object): self.init(finished: object)
     case .completionFailed(let error):
       self.init("completion_failed")
       message = error.description

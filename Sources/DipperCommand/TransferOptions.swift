@@ -12,6 +12,17 @@ extension PartOptions {
   }
 }
 
+extension BucketURL {
+  /// Checks that stores of this kind can have what the command line asks of them.
+  func check(_ invocation: Invocation) throws(Failure) {
+    do throws(UsageError) {
+      try StorageRules.check(invocation, for: scheme)
+    } catch {
+      throw Failure(error.message, code: .usage)
+    }
+  }
+}
+
 extension CheckpointPlace {
   /// Creates the place that a command line states, or `usual` if it states none.
   init(

@@ -46,6 +46,11 @@ struct TransferRunner {
     }
   }
 
+  /// Says so if there was nothing that `--abort` could give up: a misspelled name would look the same.
+  static func tellAbort(_ hadSomething: Bool, of name: String) {
+    if !hadSomething { Console.complain("there is nothing to give up of \(name)") }
+  }
+
   private func failure(_ error: DipperError, _ signal: SignalWatch.Signal?) -> Failure {
     let isStopped = [.paused, .cancelled].contains(error.kind)
     if let signal, isStopped {

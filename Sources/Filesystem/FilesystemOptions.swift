@@ -31,6 +31,10 @@ package struct FilesystemOptions: Sendable {
   package var contentTypes = ContentTypes()
   /// How owner, mode and time that a program sets are stored.
   package var metadataStyle = MetadataStyle.s3fs
+  /// The storage class of files that are made; nil is the store's standard.
+  package var storageClass: String?
+  /// The tags of files that are made.
+  package var tags: [String: String] = [:]
   /// What bounds the guesses of reads.
   package var prefetch = PrefetchPolicy.Limits()
   /// Files that are wholly in the cache are offered to the kernel to read by itself.

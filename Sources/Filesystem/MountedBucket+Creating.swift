@@ -148,7 +148,9 @@ extension MountedBucket {
       .flatMap { options.contentTypes.type(ofFileNamed: $0) }
     return ObjectFacts(
       headers: ContentHeaders(contentType: type),
-      userMetadata: PosixMetadata(of: made, differingFrom: options).metadata(options.metadataStyle)
+      userMetadata: PosixMetadata(of: made, differingFrom: options).metadata(options.metadataStyle),
+      tags: options.tags,
+      storageClass: options.storageClass
     )
   }
 

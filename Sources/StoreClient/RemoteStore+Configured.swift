@@ -36,7 +36,7 @@ extension RemoteStore {
         log: surroundings.log
       )
     )
-    let (settings, credentials): (StoreSettings, CredentialChain)
+    var (settings, credentials): (StoreSettings, CredentialChain)
     do throws(ConfigurationError) {
       (settings, credentials) =
         switch dialect {
@@ -46,6 +46,8 @@ extension RemoteStore {
     } catch {
       throw StoreError(.invalidRequest, .headBucket, message: error.description)
     }
+    settings.protection = options.protection
+    settings.checksum = options.checksum
     return try RemoteStore(
       bucket: bucket,
       settings: settings,

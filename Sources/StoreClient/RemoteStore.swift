@@ -56,6 +56,8 @@ package final class RemoteStore: ObjectStore {
   let session: Lock<StoreSession>
   /// The protocol that is spoken.
   let dialect: any WireDialect
+  /// What guards every object that is written.
+  let protection: ObjectProtection
 
   package let name: String
 
@@ -81,6 +83,7 @@ package final class RemoteStore: ObjectStore {
     self.bucket = bucket
     dialect = settings.wireDialect(bucket: bucket)
     name = "\(settings.dialect)://\(bucket)"
+    protection = settings.protection
     self.credentials = credentials
     self.surroundings = surroundings
     self.policy = policy

@@ -65,8 +65,19 @@ extension FileDescriptor {
     to offset: Int,
     count: Int
   ) throws(DiskFailure) -> Int {
-    try retrying("copy from descriptor \(source) to \(number)") {
-      clinux_copy_range(source, off_t(sourceOffset), number, off_t(offset), count)
+    try Self.copyRange(from: source, at: sourceOffset, to: number, at: offset, count: count)
+  }
+
+  /// The same of two descriptors that somebody else closes.
+  package static func copyRange(
+    from source: Int32,
+    at sourceOffset: Int,
+    to target: Int32,
+    at offset: Int,
+    count: Int
+  ) throws(DiskFailure) -> Int {
+    try retrying("copy from descriptor \(source) to \(target)") {
+      clinux_copy_range(source, off_t(sourceOffset), target, off_t(offset), count)
     }
   }
 }

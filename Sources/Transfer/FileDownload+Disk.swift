@@ -233,11 +233,18 @@ extension FileDownload {
     }
   }
 
-  func discard() throws(TransferError) {
+  ///
+  /// - Returns: false if there was nothing.
+  @discardableResult
+  func discard() throws(TransferError) -> Bool {
     do {
+      let hadCheckpoint =
+        try request.keepsCheckpoint && Disk.status(of: checkpointPath) != nil
+      let hadBytes = try Disk.status(of: request.temporaryPath) != nil
       // The bytes mean nothing without it, so it goes first.
       if request.keepsCheckpoint { try Disk.removeFile(checkpointPath) }
       try Disk.removeFile(request.temporaryPath)
+      return hadCheckpoint || hadBytes
     } catch {
       throw TransferError(error, path: checkpointPath)
     }

@@ -49,13 +49,14 @@ package struct FileDownload: Sendable {
     let locks = try await onDisk { () throws(TransferError) in try prepare() }
     defer { release(locks) }
     let metadata = try await runLocked()
-    report(.finished(path: request.target))
+    report(.finished(path: request.target, StoredObject(metadata)))
     return metadata
   }
 
   private func runLocked() async throws(TransferError) -> ObjectMetadata {
     let earlier = try await onDisk { () throws(TransferError) in try readEarlier() }
     let metadata = try await head(earlier)
+    if metadata.size == 0 { try await checkEmpty(metadata) }
     let plan = try plan(of: metadata.size)
     let file: PartFile
     do throws(TransferError) {
@@ -82,7 +83,7 @@ package struct FileDownload: Sendable {
     if let failure {
       // Without a checkpoint nothing of it can be used again.
       let isOfNoUse = failure.isSourceGone || !request.keepsCheckpoint
-      if isOfNoUse { try? await onDisk { try? discard() } }
+      if isOfNoUse { try? await onDisk { _ = try? discard() } }
       throw failure
     }
     do throws(TransferError) {
@@ -95,11 +96,14 @@ package struct FileDownload: Sendable {
   }
 
   /// Gives an earlier try of the request up: removes its bytes and its checkpoint.
-  package func abort() async throws(TransferError) {
+  ///
+  /// - Returns: false if there was nothing to give up.
+  @discardableResult
+  package func abort() async throws(TransferError) -> Bool {
     try await onDisk { () throws(TransferError) in
       let locks = try prepare()
       defer { release(locks) }
-      try discard()
+      return try discard()
     }
   }
 
@@ -123,7 +127,7 @@ package struct FileDownload: Sendable {
           throw .sourceChanged(was: earlier.version, isNow: nil)
         }
         // What is left of it can't be gone on with.
-        if error.kind == .notFound { try? await onDisk { try? discard() } }
+        if error.kind == .notFound { try? await onDisk { _ = try? discard() } }
       }
       throw TransferError(error)
     }
@@ -134,6 +138,25 @@ package struct FileDownload: Sendable {
     return metadata
   }
 
+  /// Asks for the first byte of an object that HEAD says has none: bytes that don't come would be missed by
+  /// nobody.
+  private func checkEmpty(_ metadata: ObjectMetadata) async throws(TransferError) {
+    do throws(StoreError) {
+      try await store.checkEmpty(
+        metadata,
+        context: RequestContext(
+          deadline: environment.time.now + Self.headDeadline,
+          retryCountMax: request.retryCountMax
+        )
+      )
+    } catch {
+      if error.kind == .preconditionFailed {
+        throw .sourceChanged(was: metadata.version, isNow: nil)
+      }
+      throw TransferError(error)
+    }
+  }
+
   /// Verifies what is there and fetches the rest, some parts at a time.
   ///
   /// - Returns: why not all of it is there; nil if it is.
@@ -141,7 +164,9 @@ package struct FileDownload: Sendable {
     let whole = ByteRange(0, download.version.size)
     await environment.disk.run { _ = download.verify(whole) }
     let present = download.progress.present
-    report(.started(download.version, presentByteCount: download.cachedByteCount))
+    report(
+      .started(download.version, partCount: plan.count, presentByteCount: download.cachedByteCount)
+    )
     let missing = plan.numbers.filter { !present.contains(plan.range(ofPart: $0)) }
     let failure = await fetch(missing, plan, of: download)
     await download.settled()

@@ -67,8 +67,9 @@ package struct FileDownloadRequest: Hashable, Sendable {
 
 /// What happens during a download into a file.
 package enum FileDownloadEvent: Hashable, Sendable {
-  /// The object is known; so many of its bytes are there from an earlier try.
-  case started(ObjectVersion, presentByteCount: Int)
+  /// The object is known, and the parts that it is fetched in; so many of its bytes are there from an earlier
+  /// try.
+  case started(ObjectVersion, partCount: Int, presentByteCount: Int)
   /// The file that gathers the bytes was made, or was there.
   case createdTemporary(path: String)
   /// It could not be made.
@@ -84,7 +85,7 @@ package enum FileDownloadEvent: Hashable, Sendable {
   /// So many of `size` bytes are there.
   case progressed(byteCount: Int, size: Int)
   /// All bytes are there, were verified, and have the target's name.
-  case finished(path: String)
+  case finished(path: String, StoredObject)
   /// All bytes are there, but the file could not be given the target's name.
   case renameFailed(path: String, TransferError)
 }

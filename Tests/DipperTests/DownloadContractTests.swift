@@ -89,11 +89,13 @@ import Testing
     var steps: [String] = []
     for await event in download.events {
       switch event {
-      case .started(let size, let present): steps.append("started \(size) \(present)")
+      case .started(let size, let parts, let present):
+        steps.append("started \(size) in \(parts), \(present)")
       case .temporaryFileCreated(let path):
         steps.append("temporary \(path == bench.target + ".dipper-part")")
       case .partSucceeded(let part): steps.append("part \(part.number) \(part.offset) \(part.size)")
-      case .renamed(let path): steps.append("renamed \(path == bench.target)")
+      case .renamed(let path, let object):
+        steps.append("renamed \(path == bench.target) \(object.size)")
       case .progressed: break
       default: steps.append("\(event)")
       }
@@ -101,8 +103,8 @@ import Testing
     let part = LibraryBench.partSize
     #expect(
       steps == [
-        "temporary true", "started \(2 * part + 17) 0", "part 1 0 \(part)",
-        "part 2 \(part) \(part)", "part 3 \(2 * part) 17", "renamed true",
+        "temporary true", "started \(2 * part + 17) in 3, 0", "part 1 0 \(part)",
+        "part 2 \(part) \(part)", "part 3 \(2 * part) 17", "renamed true \(2 * part + 17)",
       ]
     )
   }

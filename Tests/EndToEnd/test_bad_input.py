@@ -385,7 +385,8 @@ def test_O1_a_pipe_in_place_of_the_credentials_is_not_waited_for(strict_bucket, 
 
 
 @pytest.mark.parametrize("words", [["get", "URL/k", "URL/b"], ["put", "URL/k", "URL/b"],
-                                   ["mount", "URL", "URL/k"], ["unmount", "URL"], ["status", "URL"]])
+                                   ["mount", "URL", "URL/k"], ["unmount", "URL"], ["status", "URL"],
+                                   ["warm", "URL"], ["evict", "URL/k"], ["map", "URL/k"]])
 def test_a_url_where_a_path_belongs(strict_bucket, words):
     strict_bucket.put("k", b"x")
     words = [word.replace("URL", strict_bucket.url) for word in words]

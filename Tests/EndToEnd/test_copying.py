@@ -2,16 +2,19 @@
 
 import ctypes
 import errno
+import fcntl
 import io
 import os
 import random
 import shutil
+import signal
 import subprocess
 import time
 
 import pytest
 
 from conftest import TTL, run, wait_for
+from programs import DIPPER, one_sentence
 
 MIB = 1 << 20
 RENAME_NOREPLACE = 1
@@ -361,3 +364,94 @@ def test_C3_directories_of_tos_are_renamed_by_the_store_where_it_can(make_tos_bu
     for key, body in tree.items():
         assert mount.read(key.replace("old", "new")) == body
     assert os.listdir(mount.path) == ["new"]
+
+
+def dipper_cp(*words):
+    return run([DIPPER, "cp", *words])
+
+
+def test_C2_dipper_cp_of_two_paths_moves_no_byte(mounted, bucket):
+    data = bytes_of(12 * MIB)
+    mount = mounted({"d/a": data, "old": b"old", "e/x": b""})
+    with Traffic(mount) as traffic:
+        for target in ("b", "old", "e", "e/"):
+            result = dipper_cp(mount / "d/a", mount / target)
+            assert (result.returncode, result.stderr) == (0, ""), target
+    assert traffic.received == 0 and traffic.sent == 0, traffic.requests
+    # Replaced in one step, and nothing is left beside it.
+    assert keys(bucket) == ["b", "d/a", "e/a", "e/x", "old"]
+    assert {bucket.get(key) == data for key in ("b", "old", "e/a")} == {True}
+
+
+def test_C2_dipper_cp_stores_what_the_source_lacks_first(mounted, bucket):
+    mount = mounted()
+    with open(mount / "new", "wb") as file:
+        file.write(b"written")
+        file.flush()
+        assert dipper_cp(mount / "new", mount / "copy").returncode == 0
+        assert bucket.get("new") == bucket.get("copy") == b"written"
+
+
+def test_C2_dipper_cp_says_what_it_cannot_copy(mounted, bucket, mounts, tmp_path):
+    mount = mounted({"a": b"a", "d/x": b""})
+    other = mounts(bucket.url, bucket.endpoint).start()
+    (tmp_path / "local").write_bytes(b"x")
+    for code, words, part in [
+        (2, [mount / "a", other / "b"], "different mounts"),
+        (2, [mount / "a", bucket.url + "/b"], "two paths of one mount"),
+        (2, [bucket.url + "/a", mount / "b"], "two paths of one mount"),
+        (2, [mount / "a", mount / "b", "--sse", "s3"], "--sse"),
+        (1, [mount / "a", mount / "a"], "the same file"),
+        (1, [mount / "no", mount / "b"], "No such file"),
+        (1, [mount / "d", mount / "b"], "not a file"),
+        (1, [mount / "a", mount / "no/b"], "No such file"),
+        (1, [mount / "a", mount / "no/"], "no such directory"),
+        (1, [str(tmp_path / "local"), mount / "b"], "not in a mount"),
+    ]:
+        result = dipper_cp(*words)
+        assert result.returncode == code and part in one_sentence(result.stderr), (words, result)
+    assert keys(bucket) == ["a", "d/x"]
+
+
+def test_C2_a_dipper_cp_that_fails_leaves_what_is_there(weather_mount, proxy, strict_bucket):
+    strict_bucket.put("a", b"new")
+    strict_bucket.put("b", b"old")
+    mount = weather_mount().start()
+    proxy.rules = [{"method": "PUT", "headers": "x-amz-copy-source", "status": 403}]
+    result = dipper_cp(mount / "a", mount / "b")
+    assert result.returncode == 1 and "can't be copied" in one_sentence(result.stderr)
+    proxy.rules = []
+    assert strict_bucket.get("b") == b"old" and keys(strict_bucket) == ["a", "b"]
+    assert sorted(os.listdir(mount.path)) == ["a", "b"]
+
+
+def test_C2_a_dipper_cp_that_is_stopped_leaves_what_is_there(weather_mount, proxy, strict_bucket):
+    strict_bucket.put("a", b"new")
+    strict_bucket.put("b", b"old")
+    mount = weather_mount().start()
+    proxy.rules = [{"method": "PUT", "headers": "x-amz-copy-source", "delay": 10}]
+    copying = subprocess.Popen([DIPPER, "cp", mount / "a", mount / "b"], stderr=subprocess.PIPE)
+    wait_for(lambda: proxy.requests("PUT"), "the copy to be asked for")
+    copying.send_signal(signal.SIGINT)
+    assert copying.wait(8) == 130
+    copying.communicate()
+    proxy.rules = []
+    wait_for(lambda: sorted(os.listdir(mount.path)) == ["a", "b"], "what is unfinished to go", 30)
+    assert strict_bucket.get("b") == b"old" and mount.read("b") == b"old"
+    wait_for(lambda: keys(strict_bucket) == ["a", "b"], "the store to have no more", 30)
+
+
+FICLONE = 0x40049409
+
+
+def test_C2_sharing_of_blocks_is_refused_by_the_kernel(mounted):
+    """FUSE has no such call: the kernel answers without asking; copy_file_range does what is wanted."""
+    mount = mounted({"a": b"a"})
+    with open(mount / "a", "rb") as source, open(mount / "b", "wb") as target:
+        with pytest.raises(OSError) as refusal:
+            fcntl.ioctl(target, FICLONE, source.fileno())
+        assert refusal.value.errno == errno.EOPNOTSUPP
+    result = run(["cp", "--reflink=always", mount / "a", mount / "c"])
+    assert result.returncode == 1 and "Operation not supported" in result.stderr
+    assert run(["cp", "--reflink=auto", mount / "a", mount / "d"]).returncode == 0
+    assert mount.read("d") == b"a"

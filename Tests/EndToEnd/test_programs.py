@@ -141,6 +141,21 @@ def test_demo_needs_nothing(tmp_path):
         subprocess.run(["umount", "-l", place], capture_output=True)
 
 
+def test_demo_mounts_beside_its_sample(tmp_path):
+    environment = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), "TMPDIR": str(tmp_path)}
+    before = set(os.listdir("/tmp"))
+    place = tmp_path / "cache" / "dipper-demo" / "mnt"
+    result = run([DIPPER, "demo"], environment=environment, timeout=120)
+    try:
+        assert result.returncode == 0, result.stderr
+        assert is_mounted(str(place)) and str(place) in result.stdout
+        assert run([DIPPER, "unmount", str(place)], environment=environment).returncode == 0
+        assert os.listdir(tmp_path) == ["cache"]
+        assert not any(name.startswith("dipper-demo-") for name in set(os.listdir("/tmp")) - before)
+    finally:
+        subprocess.run(["umount", "-l", place], capture_output=True)
+
+
 def test_mount_options_as_fstab_gives_them(strict_bucket, mounts, tmp_path):
     strict_bucket.put("f", b"x")
     helper = tmp_path / "mount.dipper"

@@ -298,6 +298,51 @@ def test_a_directory_that_cannot_be_written_is_told(make_place, command):
     assert list(locked.iterdir()) == [] and place.object("to") is None
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_abort_says_that_there_is_nothing_to_give_up(make_place, command):
+    place = make_place("seaweedfs", content(100))
+    result = place.run(command, "--abort")
+    assert result.returncode == 0 and "there is nothing to give up" in one_sentence(result.stderr)
+    assert place.leftovers() == []
+
+
+def test_get_tells_parts_and_what_it_has_got(place):
+    result = place.run("get", "--json")
+    assert result.returncode == 0, result.stderr
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    started = next(line for line in lines if line["event"] == "started")
+    assert (started["parts"], started["size"], started["bytes_done"]) == (3, len(place.data), 0)
+    etag = place.bucket.s3.head_object(Bucket=place.bucket.name, Key="from")["ETag"].strip('"')
+    finished = lines[-1]
+    assert (finished["event"], finished["size"], finished["etag"], finished["key"]) == \
+        ("finished", len(place.data), etag, "from")
+    assert finished["path"] == str(place.target)
+
+
+@pytest.mark.parametrize("target", ["target", "-"])
+def test_an_object_that_is_said_to_be_empty_and_is_not_is_no_success(make_place, target):
+    place = make_place("seaweedfs", content(100))
+    head = place.bucket.s3.head_object(Bucket=place.bucket.name, Key="from")
+    place.proxy.rules = [{"method": "HEAD", "status": 200, "body": b"", "headers": {
+        "ETag": head["ETag"], "Last-Modified": "Mon, 30 Nov 2026 08:30:00 GMT"}}]
+    words = place.words("get")
+    if target == "-":
+        words[3] = "-"
+    result = run(words, environment=place.environment())
+    assert result.returncode == 1 and "says that the object is empty" in one_sentence(result.stderr), result
+    assert result.stdout == "" and place.object("to") is None and not place.target.exists()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_empty_object_is_got(make_place, kind):
+    place = make_place(kind, b"")
+    assert place.run("get").returncode == 0
+    assert place.target.read_bytes() == b""
+    place.target.unlink()
+    result = run([*place.words("get")[:3], "-", *place.words("get")[4:]], environment=place.environment())
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+
+
 def test_keys_of_the_customers_are_no_option(make_place):
     place = make_place("seaweedfs", content(100))
     for command in COMMANDS:

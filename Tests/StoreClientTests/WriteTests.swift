@@ -214,6 +214,74 @@ import Testing
     #expect(bench.client.requests[0].fields["x-amz-copy-source-if-match"] == "\"src\"")
   }
 
+  private func copyOfTheKnown(
+    _ bench: Bench,
+    crc64: UInt64? = nil
+  ) async throws(StoreError) -> ObjectMetadata {
+    var known = ObjectMetadata(
+      version: ObjectVersion(
+        key: ObjectKey("s"),
+        etag: ETag("src"),
+        size: 99,
+        lastModified: Timestamp(seconds: 5)
+      )
+    )
+    known.headers.contentType = "text/x"
+    known.userMetadata = ["a": "b"]
+    known.crc64 = crc64
+    return try await bench.store.copy(
+      CopyRequest(
+        source: CopySource(key: ObjectKey("s"), ifMatch: ETag("src")),
+        target: PutRequest(key: key, storageClass: "COLD"),
+        known: known
+      ),
+      context: bench.context()
+    )
+  }
+
+  private static let copiedAtOnce = ScriptedAnswer.answer(
+    200,
+    text: """
+      <CopyObjectResult><ETag>"src"</ETag><LastModified>2026-11-30T08:30:00.000Z</LastModified>\
+      </CopyObjectResult>
+      """
+  )
+
+  @Test func aCopyOfWhatIsKnownIsKnownByItsTag() async throws {
+    let bench = try Bench([Self.copiedAtOnce])
+    let metadata = try await copyOfTheKnown(bench)
+    #expect(bench.methods == ["PUT"])
+    #expect(metadata.key == key)
+    #expect(metadata.size == 99)
+    #expect(metadata.version.etag == ETag("src"))
+    #expect(metadata.version.lastModified == Timestamp(seconds: 1_796_027_400))
+    #expect(metadata.headers.contentType == "text/x")
+    #expect(metadata.userMetadata == ["a": "b"])
+    #expect(metadata.storageClass == "COLD")
+  }
+
+  /// A source in parts has another tag than its copy; so has one that was replaced at a store that looks at
+  /// no condition.
+  @Test func aCopyWithAnotherTagIsAskedFor() async throws {
+    let other = ScriptedAnswer.answer(
+      200,
+      text: """
+        <CopyObjectResult><ETag>"new"</ETag><LastModified>2026-11-30T08:30:00.000Z</LastModified>\
+        </CopyObjectResult>
+        """
+    )
+    let bench = try Bench([other, head("\"new\"", size: 7)])
+    let metadata = try await copyOfTheKnown(bench)
+    #expect(bench.methods == ["PUT", "HEAD"])
+    #expect(metadata.size == 7)
+  }
+
+  @Test func aChecksumThatIsToBeComparedIsAskedFor() async throws {
+    let bench = try Bench([Self.copiedAtOnce, head("\"src\"", size: 99)])
+    _ = try await copyOfTheKnown(bench, crc64: 1)
+    #expect(bench.methods == ["PUT", "HEAD"])
+  }
+
   @Test func copyWithAnErrorInsideTwoHundredIsRepeated() async throws {
     let slow = ScriptedAnswer.answer(200, text: "<Error><Code>SlowDown</Code></Error>")
     let bench = try Bench([slow, Self.copied, head("\"src\"")])

@@ -32,7 +32,10 @@ private func areTwoFileSystems(_ left: String, _ right: String) -> Bool {
       return range
     }
     #expect(parts.reduce(0) { $0 + $1.count } == size)
-    #expect(events.withLock { $0.last } == .finished(path: bench.directory.file("target")))
+    #expect(
+      events.withLock { $0.last }
+        == .finished(path: bench.directory.file("target"), StoredObject(metadata))
+    )
     let status = try #require(try Disk.status(of: bench.directory.file("target")))
     #expect(status.permissions == 0o666 & ~Disk.creationMask)
   }
@@ -321,12 +324,43 @@ private func areTwoFileSystems(_ left: String, _ right: String) -> Bool {
     try lock.removeFile()
   }
 
+  /// Bytes of which HEAD says nothing would be missed by nobody.
+  @Test func anObjectThatIsSaidToBeEmptyIsAskedForItsFirstByte() async throws {
+    let empty = try Workbench(size: 0)
+    #expect(await outcome(of: empty.download(empty.request())) == nil)
+    #expect(empty.store.calls.of(.getObject).count == 1)
+    let full = try Workbench(size: 3)
+    func lie(_ etag: ETag?) -> ObjectMetadata {
+      ObjectMetadata(
+        version: ObjectVersion(
+          key: full.version.key,
+          etag: etag,
+          size: 0,
+          lastModified: full.version.lastModified
+        )
+      )
+    }
+    let context = RequestContext(deadline: .distantFuture)
+    for (etag, kind) in [
+      (full.version.etag, StoreError.Kind.invalidAnswer),
+      (ETag("another"), .preconditionFailed),
+    ] {
+      await #expect {
+        try await full.store.checkEmpty(lie(etag), context: context)
+      } throws: { error in
+        (error as? StoreError)?.kind == kind
+      }
+    }
+  }
+
   @Test func abortingLeavesNothing() async throws {
     let bench = try Workbench(size: 2 * mebibyte)
     bench.faults.add(Fault(.fail(.accessDenied), operation: .getObject, callNumber: 2))
     #expect(await outcome(of: bench.download(bench.request())) != nil)
-    try await bench.download(bench.request()).abort()
+    #expect(try await bench.download(bench.request()).abort())
     #expect(try bench.leftovers() == [])
+    // A second time there is nothing.
+    #expect(try await !bench.download(bench.request()).abort())
   }
 
   @Test func aCheckpointDirectoryGetsAGeneratedName() async throws {

@@ -175,7 +175,7 @@ private let part = CopyBench.partSize
     request.wholeSizeMax = nil
     _ = try await bench.copy(request).run()
     #expect(
-      bench.source.calls.map(\.operation) == [.headObject, .getObjectTagging]
+      bench.source.calls.map(\.operation) == [.headObject]
         && bench.target.calls.map(\.operation) == [.copyObject]
     )
     #expect(bench.isCopied)

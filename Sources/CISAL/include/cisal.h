@@ -1,3 +1,4 @@
-// ISA-L's CRC-64: the reflected ECMA polynomial with carry-less multiplication.
+// ISA-L's checksums with carry-less multiplication: CRC-64 of the reflected ECMA polynomial, CRC-32C.
 #pragma once
+#include <isa-l/crc.h>
 #include <isa-l/crc64.h>

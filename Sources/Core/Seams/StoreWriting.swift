@@ -92,25 +92,27 @@ package struct CopyRequest: Hashable, Sendable {
   package var source: CopySource
   /// The new object and, if `replacesMetadata`, its facts.
   package var target: PutRequest
-  /// The source's bytes, known of the very version that its conditions name; nil if they aren't.
-  ///
-  /// Where they are, the answer says all that the caller needs, and the copy is not asked for.
-  package var sourceSize: Int?
   /// True to give the copy the target's facts instead of the source's.
   package var replacesMetadata: Bool
   /// True to give the copy the target's tags instead of the source's.
   package var replacesTags: Bool
+  /// What the store has said of the source, which must be the version that `source` demands; nil if unknown.
+  ///
+  /// With it the store need not be asked what the copy is, if its answer shows that the copy is of that.
+  package var known: ObjectMetadata?
 
   /// Creates a request.
   package init(
     source: CopySource,
     target: PutRequest,
     replacesMetadata: Bool = false,
-    replacesTags: Bool = false
+    replacesTags: Bool = false,
+    known: ObjectMetadata? = nil
   ) {
     self.source = source
     self.target = target
     self.replacesMetadata = replacesMetadata
     self.replacesTags = replacesTags
+    self.known = known
   }
 }

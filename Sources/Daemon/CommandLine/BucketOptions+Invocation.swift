@@ -11,5 +11,12 @@ extension BucketOptions {
     profile = invocation.text(.profile)
     rateMax = invocation.number(.limitRate)
     isAnonymous = invocation.has(.anonymous)
+    acl = invocation.text(.acl)
+    switch invocation.text(.sse) {
+    case "kms", "aws:kms": encryption = .keyService(keyID: invocation.text(.sseKMSKeyID))
+    case .some: encryption = .storeKeys
+    case nil: break
+    }
+    checksum = invocation.text(.checksum).flatMap(UploadChecksum.init(rawValue:)) ?? checksum
   }
 }

@@ -90,7 +90,7 @@ package struct Command: Sendable {
       .offline, .uid, .gid, .umask, .fileMode, .directoryMode, .metadataStyle,
       .writeBack, .allowOther, .nonEmpty, .noPassthrough, .mountOption, .partSize, .parallel,
       .maxRetries, .limitRate,
-    ] + logOptions,
+    ] + StorageRules.options + logOptions,
     examples: [
       ("dipper mount s3://data /mnt/data", "mount a bucket"),
       (
@@ -188,32 +188,37 @@ package struct Command: Sendable {
     options: storeOptions + [
       .partSize, .parallel, .maxRetries, .limitRate, .ifMatch, .versionID, .metadata, .checkpoint,
       .noCheckpoint, .forceRestart, .abort, .progress, .noProgress, .json,
-    ] + logOptions,
+    ] + StorageRules.options + logOptions,
     examples: [
       ("dipper put big.tar s3://data/2024/", "upload, or go on with it"),
       ("tar c docs | dipper put - s3://data/docs.tar", "from a pipe"),
       ("dipper put page.html s3://data/ --metadata Content-Type=text/html", "with a media type"),
+      (
+        "dipper put big.tar s3://data/ --storage-class STANDARD_IA --sse kms --tag team=blue",
+        "stored as it is to be kept"
+      ),
       ("dipper put big.tar s3://data/2024/ --abort", "give a paused upload up"),
     ]
   )
 
   private static let cp = Command(
     .cp,
-    "OBJECT-URL OBJECT-URL",
+    "OBJECT-URL OBJECT-URL | PATH PATH",
     2...2,
-    "copy on the server, resumable",
+    "copy on the server, resumable; or within a mount",
     details: """
       Both objects are in one store; the buckets may differ. No byte passes through this machine. What the
       store copies at once (5 GiB) is one request, more is copied in parts side by side; so is all that is
       larger than a part where --part-size, --parallel, --checkpoint or --limit-rate asks for parts. Ctrl-C
       pauses: copied parts stay at the store, and the same command resumes. A second URL that ends in a
-      slash, or names a whole bucket, gets the source's name behind it.
+      slash, or names a whole bucket, gets the source's name behind it. Two paths of one mount are copied by
+      the mount, on the server as well, by its own options; there nothing is left to resume.
       """,
     options: storeOptions + [
       .partSize, .parallel, .maxRetries, .limitRate, .ifMatch, .versionID, .metadata,
       .metadataDirective, .checkpoint, .noCheckpoint, .forceRestart, .abort, .progress,
       .noProgress, .json,
-    ] + logOptions,
+    ] + StorageRules.options + logOptions,
     examples: [
       ("dipper cp s3://data/big.tar s3://backup/", "into another bucket"),
       ("dipper cp s3://data/huge s3://data/copy --part-size 64M", "in parts of 64 MiB"),
@@ -221,6 +226,7 @@ package struct Command: Sendable {
         "dipper cp s3://data/a s3://data/b --metadata-directive replace --metadata team=blue",
         "with other metadata"
       ),
+      ("dipper cp /mnt/data/big.tar /mnt/data/backup/", "within a mount"),
       ("dipper cp s3://data/huge s3://data/copy --abort", "give a paused copy up"),
     ]
   )

@@ -25,13 +25,22 @@ package struct Invocation: Hashable, Sendable {
       guard let text = String(validating: bytes, as: UTF8.self), !text.isEmpty else {
         throw UsageError("\(name) must be a path in UTF-8, and not empty")
       }
-      // A directory that is called so can still be named, as ./s3:/x.
-      guard BucketURL.Scheme.allCases.allSatisfy({ !text.hasPrefix("\($0.rawValue)://") }) else {
-        throw UsageError(
-          "\(name) must be a path on this machine, and '\(text.utf8.printable)' is a bucket's URL"
-        )
-      }
+      try refuseURL(named: name)
       return text
+    }
+
+    /// True if it begins as a bucket's URL does.
+    package var isURL: Bool {
+      BucketURL.Scheme.allCases.contains { bytes.starts(with: Array("\($0.rawValue)://".utf8)) }
+    }
+
+    /// Refuses a bucket's URL where a path belongs.
+    package func refuseURL(named name: String) throws(UsageError) {
+      // A directory that is called so can still be named, as ./s3:/x.
+      guard isURL else { return }
+      throw UsageError(
+        "\(name) must be a path on this machine, and '\(bytes.printable)' is a bucket's URL"
+      )
     }
   }
 

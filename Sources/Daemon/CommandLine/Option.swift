@@ -23,11 +23,12 @@ package struct Option: Sendable {
     case bucket = "The bucket"
     case mount = "The mount"
     case transfer = "The transfer"
+    case storage = "How objects are stored"
     case resuming = "Pausing and resuming"
     case output = "What is shown"
   }
 
-  private init(
+  init(
     _ name: OptionName,
     letter: Character? = nil,
     _ value: ValueKind = .flag,
@@ -111,7 +112,8 @@ package struct Option: Sendable {
 
   // The groups follow the help; inside a group the order is the help's too.
   static let all: [Option] =
-    bucketOptions + mountOptions + transferOptions + resumeOptions + outputOptions
+    bucketOptions + mountOptions + transferOptions + StorageRules.table + resumeOptions
+    + outputOptions
 
   private static let table = Dictionary(
     all.map { ($0.name, $0) },

@@ -25,6 +25,15 @@ package enum OptionName: String, Hashable, Sendable, CaseIterable {
   // What goes along with the bytes.
   case metadata
   case metadataDirective = "metadata-directive"
+  // How objects are stored.
+  case storageClass = "storage-class"
+  case sse
+  case sseKMSKeyID = "sse-kms-key-id"
+  case sseCustomer = "sse-c"
+  case sseCustomerKey = "sse-c-key"
+  case acl
+  case tag
+  case checksum
   // The mount.
   case foreground
   case readOnly = "read-only"

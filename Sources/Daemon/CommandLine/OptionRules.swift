@@ -11,12 +11,15 @@ enum OptionRules {
       )
     }
     try checkSizes(invocation)
+    try StorageRules.check(invocation)
     if let endpoint = invocation.text(.endpoint) { try checkScheme(endpoint) }
     switch invocation.command {
     case .get: try checkStandardOutput(invocation)
     case .put: try checkUpload(invocation)
     case .cp: try checkCopy(invocation)
-    case .mount, .unmount, .status, .ls, .warm, .evict, .map, .recover, .doctor, .demo: break
+    case .warm, .evict, .map:
+      for operand in invocation.operands { try operand.refuseURL(named: "PATH") }
+    case .mount, .unmount, .status, .ls, .recover, .doctor, .demo: break
     }
   }
 

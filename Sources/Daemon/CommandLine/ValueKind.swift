@@ -22,6 +22,10 @@ package enum ValueKind: Hashable, Sendable {
   case choice([String])
   /// A name and a value with `=` between them; may be given more than once.
   case pair
+  /// A tag, with `=` between its name and its value, which may be empty; may be given more than once.
+  case tag
+  /// A word that becomes a header field's value: letters, digits, `-` and `_`; an example.
+  case word(String, example: String)
 
   /// The word that stands for the value in the help; nil for a flag.
   package var placeholder: String? {
@@ -35,7 +39,8 @@ package enum ValueKind: Hashable, Sendable {
     case .count: "N"
     case .identifier: "ID"
     case .mode: "MODE"
-    case .pair: "KEY=VALUE"
+    case .pair, .tag: "KEY=VALUE"
+    case .word(let word, _): word
     case .choice(let words):
       // As long as it doesn't push the column away; the summary has the words otherwise.
       words.count == 2 ? words.joined(separator: "|") : "WORD"
@@ -56,6 +61,9 @@ package enum ValueKind: Hashable, Sendable {
     case .identifier: "a numeric user or group id, 0 to 4294967294"
     case .mode(let example): "an octal mode, such as \(example)"
     case .pair: "a name and a value, such as project=blue"
+    case .tag:
+      "a tag, such as team=blue (up to 128 and 256 letters, digits, spaces and + - = . _ : / @)"
+    case .word(_, let example): "a word such as \(example)"
     case .choice(let words): "one of \(words.joined(separator: ", "))"
     }
   }
@@ -96,6 +104,8 @@ extension ValueKind {
     case .mode: Self.parseMode(text).map { .number($0) }
     case .choice(let words): words.contains(text) ? .text(text) : nil
     case .pair: Self.parsePair(text)
+    case .tag: Self.parseTag(text)
+    case .word: Self.isWord(text) ? .text(text) : nil
     }
   }
 
@@ -106,6 +116,21 @@ extension ValueKind {
       name.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) })
     else { return nil }
     return .pairs([name: value])
+  }
+
+  /// Source: Amazon S3 User Guide, "Categorizing your storage using tags"; TOS's are the same.
+  private static func parseTag(_ text: String) -> OptionValue? {
+    let (name, value) = text.splitOnce("=")
+    guard let value, (1...128).contains(name.unicodeScalars.count),
+      value.unicodeScalars.count <= 256,
+      text.allSatisfy({ $0.isLetter || $0.isNumber || " +-=._:/@".contains($0) })
+    else { return nil }
+    return .pairs([name: String(value)])
+  }
+
+  private static func isWord(_ text: String) -> Bool {
+    !text.isEmpty
+      && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-_".contains($0)) }
   }
 
   /// Something with a host; what else is wrong with it the store's client says.

@@ -173,6 +173,8 @@ struct MountParts: Sendable {
     options.isOffline = settings.isOffline
     options.contentTypes = contentTypes()
     options.metadataStyle = settings.metadataStyle
+    options.storageClass = settings.storageClass
+    options.tags = settings.tags
     // The other half is left to transfers.
     options.listingMemoryMax = settings.memory / 2
     options.prefetch = PrefetchPolicy.Limits(
@@ -211,6 +213,7 @@ struct MountParts: Sendable {
     stated.writeBackDelay = settings.writeBackDelay
     stated.metadataStyle = settings.metadataStyle
     stated.markerBeginning = ObjectKey(settings.url.key).asBeginning
+    stated.storageTask = settings.bucket.storageTask
     return { observer, files in
       Drafts(
         Drafts.Environment(

@@ -42,6 +42,10 @@ package struct MountSettings: Sendable {
   package var directoryMode: UInt16 = 0o755
   /// How owner, mode and time that a program sets are stored.
   package var metadataStyle = MetadataStyle.s3fs
+  /// The storage class of files that are made; nil is the store's standard.
+  package var storageClass: String?
+  /// The tags of files that are made.
+  package var tags: [String: String] = [:]
   /// How long a closed file may lie on the local disk alone; nil: `close` waits for the store.
   package var writeBackDelay: Duration?
   /// True if other users may enter.
@@ -62,7 +66,7 @@ package struct MountSettings: Sendable {
   ///   - invocation: the command line.
   ///   - url: its first operand, resolved.
   ///   - environment: this process's variables.
-  /// - Throws: `UsageError` if the mountpoint is no path.
+  /// - Throws: `UsageError` if the mountpoint is no path, or the store can't have what is asked of it.
   package init(
     _ invocation: Invocation,
     url: BucketURL,
@@ -70,6 +74,7 @@ package struct MountSettings: Sendable {
   ) throws(UsageError) {
     self.url = url
     mountpoint = ProcessEnvironment.absolute(try invocation.operands[1].path(named: "MOUNTPOINT"))
+    try StorageRules.check(invocation, for: url.scheme)
     bucket = BucketOptions(invocation)
     cacheDirectory = Self.cacheDirectory(invocation.text(.cacheDirectory), environment)
     cacheSize = invocation.number(.cacheSize) ?? cacheSize
@@ -90,6 +95,8 @@ package struct MountSettings: Sendable {
     directoryMode = invocation.number(.directoryMode).map { UInt16($0) } ?? directoryMode
     metadataStyle =
       invocation.text(.metadataStyle).flatMap(MetadataStyle.init(rawValue:)) ?? metadataStyle
+    storageClass = invocation.text(.storageClass)
+    tags = invocation.pairs(.tag)
     writeBackDelay = invocation.duration(.writeBack)
     allowsOther = invocation.has(.allowOther)
     allowsNonEmpty = invocation.has(.nonEmpty)

@@ -16,6 +16,8 @@ public struct CopyOptions: Hashable, Sendable {
   public var metadata = MetadataDirective.copy
   /// The copy's storage class in the store's spelling; nil is the source's.
   public var storageClass: String?
+  /// The copy's tags; nil is the source's, or those of `metadata` where that replaces them.
+  public var tags: [String: String]?
   /// Where the checkpoint lies; a copy has no file to put it beside.
   public var checkpoint = CheckpointPlace.off
   /// The parts, where it is copied in parts.

@@ -3,8 +3,9 @@ internal import Transfer
 
 /// What happens during a download into a file.
 public enum DownloadEvent: Hashable, Sendable {
-  /// The object is known, and how much of it an earlier try has brought.
-  case started(size: Int, presentByteCount: Int)
+  /// The object is known: its bytes, the parts that it is fetched in, and how much of it an earlier try has
+  /// brought.
+  case started(size: Int, partCount: Int, presentByteCount: Int)
   /// An earlier try can't be gone on with, and why.
   case startedOver(reason: String)
   /// The file that gathers the bytes is there.
@@ -20,7 +21,7 @@ public enum DownloadEvent: Hashable, Sendable {
   /// So many of `size` bytes are there; both are 0 for an empty object.
   case progressed(byteCount: Int, size: Int)
   /// Every byte was verified, and the file has taken the target's place.
-  case renamed(path: String)
+  case renamed(path: String, ObjectInfo)
   /// The file could not take the target's place.
   case renameFailed(path: String, DipperError)
 
@@ -31,8 +32,8 @@ public enum DownloadEvent: Hashable, Sendable {
 
   init(_ event: FileDownloadEvent, of name: String) {
     switch event {
-    case .started(let version, let count):
-      self = .started(size: version.size, presentByteCount: count)
+    case .started(let version, let partCount, let count):
+      self = .started(size: version.size, partCount: partCount, presentByteCount: count)
     case .startedOver(let reason): self = .startedOver(reason: reason)
     case .createdTemporary(let path): self = .temporaryFileCreated(path: path)
     case .temporaryFailed(let path, let error):
@@ -42,7 +43,7 @@ public enum DownloadEvent: Hashable, Sendable {
       self = .partFailed(TransferPart(number, range), DipperError(error))
     case .partAborted(let number, let range): self = .partAborted(TransferPart(number, range))
     case .progressed(let count, let size): self = .progressed(byteCount: count, size: size)
-    case .finished(let path): self = .renamed(path: path)
+    case .finished(let path, let stored): self = .renamed(path: path, ObjectInfo(stored))
     case .renameFailed(let path, let error):
       self = .renameFailed(path: path, DipperError(error, of: name))
     }

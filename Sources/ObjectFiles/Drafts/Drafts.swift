@@ -30,6 +30,8 @@ package final class Drafts: Sendable {
     package var markerBeginning: ObjectKey?
     /// How a modification time that was set is stored.
     package var metadataStyle = MetadataStyle.s3fs
+    /// How the store is to keep what is written, by the names that users know.
+    package var storageTask: [String: String] = [:]
 
     /// Creates the default settings.
     package init() {}

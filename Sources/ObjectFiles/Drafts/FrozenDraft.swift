@@ -99,6 +99,7 @@ final class FrozenDraft: Sendable {
     request.partSize = environment.limits.partSize
     request.parallel = environment.settings.parallel
     request.retryCountMax = environment.settings.retryCountMax
+    request.storageTask = environment.settings.storageTask
     request.isRepeated = snapshot.isRepeated
     request.needsCopy = snapshot.needsCopy
     return request

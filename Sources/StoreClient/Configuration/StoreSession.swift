@@ -9,6 +9,8 @@ struct StoreSession: Sendable {
   private(set) var region: String
   /// What the store can do, as far as it is known.
   var capabilities = StoreCapabilities()
+  /// The checksum that goes along with what is written; nil is none.
+  var checksum: ChecksumKind?
   /// What to add to this machine's clock to have the store's.
   private(set) var clockOffset: Duration = .zero
 
@@ -27,6 +29,12 @@ struct StoreSession: Sendable {
     self.dialect = dialect
     followsRegion = settings.isEndpointOfRegion
     capabilities = dialect.capabilities(of: nil)
+    checksum =
+      switch settings.checksum {
+      case .automatic: dialect.usualChecksum
+      case .none: nil
+      case .always(let kind): kind
+      }
   }
 
   /// The store said what its bucket is.

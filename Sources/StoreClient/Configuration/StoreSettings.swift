@@ -17,6 +17,10 @@ package struct StoreOptions: Hashable, Sendable {
   package var isAnonymous = false
   /// The keys that a program gives; no option of the command line does.
   package var credentials: Credentials?
+  /// What guards every object that is written.
+  package var protection = ObjectProtection()
+  /// Which checksum goes along with what is written.
+  package var checksum = ChecksumChoice.automatic
 
   /// Creates options of which none is given.
   package init() {}
@@ -32,6 +36,10 @@ package struct StoreSettings: Hashable, Sendable {
   package var isEndpointOfRegion: Bool
   /// Which protocol is spoken there.
   package var dialect: StoreDialect
+  /// What guards every object that is written.
+  package var protection = ObjectProtection()
+  /// Which checksum goes along with what is written.
+  package var checksum = ChecksumChoice.automatic
 
   /// The region to ask in for a bucket's own; every partition but China's answers for it.
   package static let regionDefault = "us-east-1"

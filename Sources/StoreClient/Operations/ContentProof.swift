@@ -62,7 +62,7 @@ extension RemoteStore {
 
 extension BodySource {
   /// Hands all bytes over in order; false if the file can't be read to its end.
-  fileprivate func forEachChunk(_ take: (RawSpan) -> Void) -> Bool {
+  func forEachChunk(_ take: (RawSpan) -> Void) -> Bool {
     switch self {
     case .empty: return true
     case .bytes(let bytes):

@@ -8,7 +8,10 @@ extension RemoteStore {
     context: RequestContext
   ) async throws(StoreError) -> String {
     // A repeat may leave an upload without parts behind, which no one can tell from another's.
-    try await write(dialect.createMultipartUpload(request), context)
+    try await create(
+      dialect.protected(dialect.createMultipartUpload(request), by: protection),
+      context
+    )
   }
 
   package func uploadPart(
@@ -22,7 +25,7 @@ extension RemoteStore {
       partNumber: partNumber,
       bodyHash: bodyHash(of: body)
     )
-    let part = try await write(call, body: body, context)
+    let part = try await send(body, with: call, context)
     return UploadedPart(
       partNumber: partNumber,
       etag: part.etag,

@@ -31,8 +31,11 @@ extension RemoteStore {
     body: BodySource,
     context: RequestContext
   ) async throws(StoreError) -> ObjectMetadata {
-    let call = try dialect.putObject(request, bodyHash: bodyHash(of: body))
-    let stored = try await write(call, body: body, context) { () async -> WriteAnswer? in
+    let call = try dialect.protected(
+      dialect.putObject(request, bodyHash: bodyHash(of: body)),
+      by: protection
+    )
+    let stored = try await send(body, with: call, context) { () async -> WriteAnswer? in
       guard !call.request.isIdempotent, let proof = await proof(of: body) else { return nil }
       return await self.found(request.key, proof, context)
     }
@@ -64,15 +67,13 @@ extension RemoteStore {
     _ request: CopyRequest,
     context: RequestContext
   ) async throws(StoreError) -> ObjectMetadata {
-    let call = try dialect.copyObject(request)
-    let copied = try await write(call, isSilent: true, context) { () async -> WriteAnswer? in
+    let call = try dialect.protected(dialect.copyObject(request), by: protection)
+    let copied = try await create(call, isSilent: true, context) { () async -> WriteAnswer? in
       // A copy of an object that was stored in one piece has its tag.
       guard !call.request.isIdempotent, let tag = request.source.ifMatch else { return nil }
       return await self.found(request.target.key, ContentProof(etag: tag), context)
     }
-    if let size = request.sourceSize, request.source.ifMatch != nil, copied.etag != nil {
-      return metadata(ofCopy: request, size: size, copied)
-    }
+    if let told = metadata(ofCopy: request, copied) { return told }
     // The answer has a tag but neither size nor metadata. What is there now may already be
     // another's; its facts must not be taken for the copy's.
     let key = request.target.key
@@ -89,18 +90,32 @@ extension RemoteStore {
     }
   }
 
-  /// What a listing would say of a copy of an object of that size.
-  private func metadata(
-    ofCopy request: CopyRequest,
-    size: Int,
-    _ copied: WriteAnswer
-  ) -> ObjectMetadata {
-    var metadata = metadata(of: request.target, size: size, copied)
-    guard !request.replacesMetadata else { return metadata }
-    // What came along with the bytes is not in the answer.
-    metadata.headers = ContentHeaders()
-    metadata.userMetadata = nil
-    metadata.tagCount = nil
+  /// What the store would say of a copy, by its answer and by what is known of the source; nil if they don't
+  /// tell all of it.
+  ///
+  /// A copy with the source's tag is a copy of the version that is known, whether the store looked at the
+  /// condition or not. A source that was uploaded in parts gets another tag when it is copied whole, and a
+  /// checksum that was to be compared isn't always told: then the store is asked.
+  private func metadata(ofCopy request: CopyRequest, _ copied: WriteAnswer) -> ObjectMetadata? {
+    guard let known = request.known, let etag = copied.etag, etag == known.version.etag,
+      known.crc64 == nil || copied.crc64 != nil,
+      let modified = copied.lastModified ?? copied.date
+    else { return nil }
+    var metadata = known
+    metadata.version = ObjectVersion(
+      key: request.target.key,
+      etag: etag,
+      size: known.size,
+      lastModified: modified.wholeSecond
+    )
+    metadata.currentVersionID = copied.versionID
+    metadata.crc64 = copied.crc64
+    metadata.storageClass = request.target.storageClass
+    if request.replacesMetadata {
+      metadata.headers = request.target.headers
+      metadata.userMetadata = request.target.userMetadata
+    }
+    if request.replacesTags { metadata.tagCount = request.target.tags.count }
     return metadata
   }
 

@@ -22,18 +22,21 @@ extension RemoteStore {
   ///
   /// `settle` returns the answer if the store shows that the work is done and that it is
   /// ours, else nil. The failure then stands: nothing is taken for done on a guess.
+  ///
+  /// `isTelling` is false for a failure that says nothing of what the store can do with conditions.
   @discardableResult
   func write<Answer: Sendable>(
     _ call: WireCall<Answer>,
     body: BodySource? = nil,
     isSilent: Bool = false,
     _ context: RequestContext,
-    settle: () async -> Answer? = { nil }
+    settle: () async -> Answer? = { nil },
+    isTelling: (StoreError) -> Bool = { _ in true }
   ) async throws(StoreError) -> Answer {
     do throws(TryFailure) {
       return try await make(call, body: body, isSilent: isSilent, context: context)
     } catch {
-      learn(from: error.error, call.request)
+      if isTelling(error.error) { learn(from: error.error, call.request) }
       let isSettleable = error.mayHaveHappened && error.error.kind != .cancelled
       if isSettleable, let answer = await settle() { return answer }
       throw error.error

@@ -19,6 +19,8 @@ package struct S3Dialect: WireDialect {
 
   package var signature: SignatureDialect { .s3 }
   package var hasConditionalDelete: Bool { true }
+  // Of others nothing is known, and some refuse what they don't know.
+  package var usualChecksum: ChecksumKind? { isAmazons ? .crc64nvme : nil }
 
   package func capabilities(of facts: BucketFacts?) -> StoreCapabilities {
     var capabilities = StoreCapabilities()

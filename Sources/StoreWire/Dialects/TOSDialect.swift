@@ -17,6 +17,8 @@ package struct TOSDialect: WireDialect {
   package var signature: SignatureDialect { .tos }
   // No document of DeleteObject knows a condition.
   package var hasConditionalDelete: Bool { false }
+  // The store tells a checksum of its own, which is compared.
+  package var usualChecksum: ChecksumKind? { nil }
 
   package func capabilities(of facts: BucketFacts?) -> StoreCapabilities {
     var capabilities = StoreCapabilities()

@@ -7,6 +7,54 @@ extension WireDialect {
   // Source: Amazon S3 API Reference, "DeleteObjects"; TOS API reference, "DeleteMultiObjects".
   package var deletedKeyCountMax: Int { 1000 }
 
+  /// Returns the call of a write that says how the new object is guarded.
+  package func protected<Answer>(
+    _ call: WireCall<Answer>,
+    by protection: ObjectProtection
+  ) throws(StoreError) -> WireCall<Answer> {
+    var call = call
+    call.request.protect(protection, in: Requests.spelling)
+    call.request = try call.request.checked()
+    return call
+  }
+
+  /// Returns the call with the checksum of its body; an answer that names another is none.
+  package func checked<Answer>(
+    _ call: WireCall<Answer>,
+    by digest: BodyDigest
+  ) -> WireCall<Answer> {
+    var checked = call
+    checked.request.add(digest)
+    guard digest.kind != .md5 else { return checked }
+    let request = call.request
+    let read = call.read
+    checked.read = { answer throws(StoreError) in
+      let value = try read(answer)
+      if let told = answer.fields[digest.kind.field], told != digest.text {
+        throw StoreError(
+          .invalidAnswer,
+          request.operation,
+          key: request.key,
+          message:
+            "the store has other bytes than were sent: it tells \(told.utf8.printable) as their "
+            + "\(digest.kind.rawValue) instead of \(digest.text)"
+        )
+      }
+      return value
+    }
+    return checked
+  }
+
+  /// Returns the call of a write without a body, with the checksum that the store is to keep.
+  package func keeping<Answer>(
+    _ kind: ChecksumKind,
+    _ call: WireCall<Answer>
+  ) -> WireCall<Answer> {
+    var call = call
+    call.request.keep(kind)
+    return call
+  }
+
   package func error(_ answer: WireAnswer, to request: WireRequest) -> StoreError {
     Answers.error(answer, to: request)
   }

@@ -37,6 +37,8 @@ package protocol WireDialect: Sendable {
   func meansNotEmpty(_ failure: StoreError) -> Bool
   /// Returns the region that any answer says the bucket is in.
   func regionHint(_ answer: WireAnswer) -> String?
+  /// The checksum that goes along with a body unless another is chosen; nil is none.
+  var usualChecksum: ChecksumKind? { get }
   /// Returns CRC-64/XZ that the store computed of the body it took; nil if it doesn't tell.
   func bodyChecksum(_ answer: WireAnswer) -> UInt64?
 

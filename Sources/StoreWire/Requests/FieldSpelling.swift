@@ -12,6 +12,10 @@ package struct FieldSpelling: Hashable, Sendable {
   let ifMatch: String
   /// What the signature says of a request without a body of the caller's.
   let bodyless: WireRequest.BodyHash
+  /// What the encryption with a key of the provider's service is called.
+  let keyService: String
+  /// What the name of the field with that key's id ends in.
+  let keyIDSuffix: String
 
   /// S3's.
   package static let s3 = FieldSpelling(
@@ -19,7 +23,9 @@ package struct FieldSpelling: Hashable, Sendable {
     metadata: .encodedWords,
     ifAbsent: HeaderFields.Field(name: "If-None-Match", value: "*"),
     ifMatch: "If-Match",
-    bodyless: .empty
+    bodyless: .empty,
+    keyService: "aws:kms",
+    keyIDSuffix: "-aws-kms-key-id"
   )
 
   /// TOS's.
@@ -30,7 +36,9 @@ package struct FieldSpelling: Hashable, Sendable {
     metadata: .percentEncoding,
     ifAbsent: HeaderFields.Field(name: "x-tos-forbid-overwrite", value: "true"),
     ifMatch: "x-tos-if-match",
-    bodyless: .unsigned
+    bodyless: .unsigned,
+    keyService: "kms",
+    keyIDSuffix: "-kms-key-id"
   )
 }
 

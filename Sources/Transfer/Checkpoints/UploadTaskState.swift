@@ -42,11 +42,13 @@ struct UploadTaskState: Sendable {
   }
 
   /// Gives an earlier run up: its upload and its checkpoint.
+  ///
+  /// - Returns: false if there was none.
   func abort(
     _ difference: @Sendable (UploadCheckpoint) -> TransferError?
-  ) async throws(TransferError) {
+  ) async throws(TransferError) -> Bool {
     switch try await read() {
-    case .nothing: return
+    case .nothing: return false
     case .upload(let earlier):
       if let difference = difference(earlier) { throw difference }
       try await clear(earlier)
@@ -54,6 +56,7 @@ struct UploadTaskState: Sendable {
     case .unknown(let version):
       throw .unknownFormat(path: checkpoint.path, version: version)
     }
+    return true
   }
 
   /// Gives a recorded upload up, and forgets it only then.

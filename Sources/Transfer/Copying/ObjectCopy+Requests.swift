@@ -17,7 +17,7 @@ extension ObjectCopy {
   func copyWhole(
     _ found: ObjectMetadata,
     _ put: PutRequest
-  ) async throws(TransferError) -> StoredObject {
+  ) async throws(TransferError) -> ObjectMetadata {
     report(.started(size: found.size, partCount: 0, presentByteCount: 0))
     let steps = self.steps(put)
     let replaces = request.facts != .carried
@@ -28,14 +28,16 @@ extension ObjectCopy {
           source: request.source(found.version),
           target: put,
           replacesMetadata: replaces,
-          replacesTags: replaces
+          replacesTags: replaces || request.tags != nil,
+          known: found
         ),
         context: steps.context(patience(forCopying: found.size))
       )
     } catch {
       throw await failure(error, of: found, steps)
     }
-    return try await steps.verified(StoredObject(metadata), crc64: found.crc64)
+    _ = try await steps.verified(StoredObject(metadata), crc64: found.crc64)
+    return metadata
   }
 
   /// Copies range by range.

@@ -47,6 +47,19 @@ package struct ObjectCopy: Sendable {
   /// - Throws: `TransferError`; after all but `.wrongChecksum` the same request goes on where this one
   ///   stopped, and what is at the target's key is as it was.
   package func run() async throws(TransferError) -> StoredObject {
+    try await runForFacts().stored
+  }
+
+  /// What came of a copy.
+  package struct Outcome: Sendable {
+    /// What the store says of the copy.
+    package var stored: StoredObject
+    /// All facts of it; nil if they were not told, as those of a copy in parts aren't.
+    package var metadata: ObjectMetadata?
+  }
+
+  /// The same as `run`, with what was told of the copy's facts on the way.
+  package func runForFacts() async throws(TransferError) -> Outcome {
     try check()
     guard let checkpoint else { return try await copy(nil) }
     return try await checkpoint.whileLocked(on: environment.disk) {
@@ -59,9 +72,13 @@ package struct ObjectCopy: Sendable {
   }
 
   /// Gives an earlier try of the request up: its unfinished upload and its checkpoint.
-  package func abort() async throws(TransferError) {
-    guard let checkpoint else { return }
-    try await checkpoint.whileLocked(on: environment.disk) { () async throws(TransferError) in
+  ///
+  /// - Returns: false if there was none.
+  @discardableResult
+  package func abort() async throws(TransferError) -> Bool {
+    guard let checkpoint else { return false }
+    return try await checkpoint.whileLocked(on: environment.disk) {
+      () async throws(TransferError) -> Bool in
       try await state(checkpoint).abort { request.differenceOfObjects(from: $0) }
     }
   }
@@ -135,9 +152,8 @@ package struct ObjectCopy: Sendable {
     }
   }
 
-  private func copy(_ earlier: UploadCheckpoint?) async throws(TransferError) -> StoredObject {
+  private func copy(_ earlier: UploadCheckpoint?) async throws(TransferError) -> Outcome {
     let found = try await head(earlier)
-    let put = try await targetRequest(found)
     let method: CopyMethod
     do throws(PartLimits.Violation) {
       method = try CopyMethod(
@@ -150,18 +166,26 @@ package struct ObjectCopy: Sendable {
     } catch {
       throw .invalid(error.description)
     }
-    let stored =
-      switch method {
-      case .whole: try await copyWhole(found, put)
-      case .parts(let plan): try await copyParts(found, put, plan, earlier)
-      }
-    report(.completed(stored))
-    return stored
+    var outcome: Outcome
+    switch method {
+    case .whole:
+      // The store carries over what is to be carried.
+      let put = targetRequest(found, tags: [:])
+      let metadata = try await copyWhole(found, put)
+      outcome = Outcome(stored: StoredObject(metadata), metadata: metadata)
+    case .parts(let plan):
+      let isCarried = request.facts == .carried && request.tags == nil
+      let put = targetRequest(found, tags: isCarried ? try await tags(of: found) : [:])
+      outcome = Outcome(stored: try await copyParts(found, put, plan, earlier))
+    }
+    report(.completed(outcome.stored))
+    return outcome
   }
 
   /// Asks what there is to copy.
   private func head(_ earlier: UploadCheckpoint?) async throws(TransferError) -> ObjectMetadata {
     var metadata: ObjectMetadata
+    if let known = request.known, earlier == nil { return known }
     do throws(StoreError) {
       metadata = try await source.head(
         request.sourceKey,
@@ -188,14 +212,14 @@ package struct ObjectCopy: Sendable {
     return metadata
   }
 
-  /// What the copy is created with.
-  private func targetRequest(_ found: ObjectMetadata) async throws(TransferError) -> PutRequest {
+  /// What the copy is created with; `tags` are the source's.
+  private func targetRequest(_ found: ObjectMetadata, tags: [String: String]) -> PutRequest {
     var put = PutRequest(key: request.targetKey, like: found, condition: request.condition)
     if let replacement = request.replacement {
       put = replacement
       put.storageClass = found.storageClass
     } else {
-      put.tags = try await tags(of: found)
+      put.tags = request.tags ?? tags
     }
     if let storageClass = request.storageClass { put.storageClass = storageClass }
     return put
@@ -222,6 +246,7 @@ extension ObjectCopyRequest {
   /// False if the copy would put an object in its own place, as it is.
   fileprivate var changesAnything: Bool {
     guard sourceStoreName == targetStoreName, sourceKey == targetKey else { return true }
-    return versionID != nil || facts != .carried || storageClass != nil
+    return versionID != nil || facts != .carried || storageClass != nil || tags != nil
+      || storageTask["acl"] != nil || storageTask["sse"] != nil
   }
 }

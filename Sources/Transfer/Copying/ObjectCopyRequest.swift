@@ -18,6 +18,8 @@ package struct ObjectCopyRequest: Hashable, Sendable {
   package var sourceKey: ObjectKey
   /// A particular version of it; nil is the current one.
   package var versionID: String?
+  /// What the store has just said of it, on these conditions; nil asks.
+  package var known: ObjectMetadata?
   /// What must hold of it, or nothing is copied.
   package var conditions = ReadConditions()
   /// The target's bucket as the user named it, with its endpoint.
@@ -30,6 +32,10 @@ package struct ObjectCopyRequest: Hashable, Sendable {
   package var facts = Facts.carried
   /// The copy's storage class; nil is the source's.
   package var storageClass: String?
+  /// The copy's tags; nil is what `facts` says of them.
+  package var tags: [String: String]?
+  /// How the store is to keep the copy, by the names that users know.
+  package var storageTask: [String: String] = [:]
   /// Bytes of a part; 0 is the usual size.
   package var partSize = 0
   /// Up to this size one request copies the object; nil leaves it to what the store takes.
@@ -80,7 +86,7 @@ package struct ObjectCopyRequest: Hashable, Sendable {
     guard case .replaced(let headers, let metadata, let tags) = facts else { return nil }
     var put = PutRequest(key: targetKey, condition: condition, userMetadata: metadata)
     put.headers = headers
-    put.tags = tags
+    put.tags = self.tags ?? tags
     return put
   }
 
@@ -92,8 +98,12 @@ package struct ObjectCopyRequest: Hashable, Sendable {
     task["version-id"] = versionID
     if let replacement { task["metadata"] = replacement.factsText ?? "replaced" }
     task["storage-class"] = storageClass
+    if let tags {
+      task["tag"] = tags.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        .joined(separator: ",")
+    }
     if condition != .none { task["target-condition"] = "\(condition)" }
-    return task
+    return task.merging(storageTask) { own, _ in own }
   }
 
   /// The first field in which an earlier task is not this one; nil if they agree.

@@ -201,7 +201,7 @@ package struct ObjectPublishing: Sendable {
   private func joined(
     _ target: PutRequest,
     with version: ObjectVersion
-  ) async throws(TransferError) -> PutRequest {
+  ) async throws(TransferError) -> (facts: PutRequest, found: ObjectMetadata?) {
     let context = steps(.none).context()
     do throws(StoreError) {
       let found = try await store.head(
@@ -214,16 +214,18 @@ package struct ObjectPublishing: Sendable {
       joined.headers = found.headers
       joined.headers.contentType = found.headers.contentType ?? target.headers.contentType
       joined.userMetadata.merge(found.userMetadata ?? [:]) { own, _ in own }
-      if store.capabilities.hasTags, found.tagCount != 0, target.tags.isEmpty {
-        joined.tags = try await store.tags(
+      if store.capabilities.hasTags, found.tagCount != 0 {
+        let tags = try await store.tags(
           of: version.key,
           versionID: version.versionID,
           context: context
         )
+        // Those of its own are what the mount gives to whatever is new.
+        if !tags.isEmpty { joined.tags = tags }
       }
-      return joined
+      return (joined, found)
     } catch {
-      if error.kind == .unsupported { return target }
+      if error.kind == .unsupported { return (target, nil) }
       let isGone = error.kind == .preconditionFailed || error.kind == .notFound
       throw isGone ? .sourceChanged(was: version, isNow: nil) : TransferError(error)
     }
@@ -244,7 +246,10 @@ package struct ObjectPublishing: Sendable {
     copy.conditions.ifMatch = version.etag
     copy.condition = target.condition
     copy.storageClass = target.storageClass
-    let facts = version.key == target.key ? target : try await joined(target, with: version)
+    var facts = target
+    if version.key != target.key {
+      (facts, copy.known) = try await joined(target, with: version)
+    }
     copy.facts = .replaced(facts.headers, userMetadata: facts.userMetadata, tags: facts.tags)
     copy.parallel = request.parallel
     copy.retryCountMax = request.retryCountMax

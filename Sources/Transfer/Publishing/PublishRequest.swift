@@ -25,6 +25,9 @@ package struct PublishRequest: Sendable {
   /// An earlier try of the same may have been done though no answer said so.
   package var isRepeated = false
 
+  /// How the store is to keep the object, by the names that users know.
+  package var storageTask: [String: String] = [:]
+
   /// Creates a request.
   package init(
     _ target: PutRequest,
@@ -44,6 +47,7 @@ package struct PublishRequest: Sendable {
     task["metadata"] = target.factsText
     task["storage-class"] = target.storageClass
     task["plan"] = plan.digest
+    task.merge(storageTask) { own, _ in own }
     return CheckpointIdentity(store: "draft", version: draft, task: task)
   }
 

@@ -34,13 +34,15 @@ extension Rename {
     // A store gives a copy its standard class unless it is told another.
     var target = PutRequest(key: key, storageClass: object.storageClass)
     target.condition = condition
-    var request = CopyRequest(source: source, target: target)
-    request.sourceSize = object.size
+    // A renaming compares tags, no checksums.
+    var known = object
+    known.crc64 = nil
+    let request = CopyRequest(source: source, target: target, known: known)
     let patience = Self.copyPatience + .seconds(object.size / Self.byteRateMin)
     do throws(StoreError) {
-      let (copy, context) = (request, context(patience))
+      let context = context(patience)
       return try await Shielded.run { () async throws(StoreError) in
-        try await store.copy(copy, context: context)
+        try await store.copy(request, context: context)
       }
     } catch {
       guard error.isRefusedCondition else { throw TransferError(error) }
@@ -68,7 +70,7 @@ extension Rename {
       switch error {
       case .differs, .sourceChanged:
         // The checkpoint is of another state of the source: of no use to this try or the next look.
-        try await task.abort()
+        _ = try await task.abort()
         if case .sourceChanged(let was, _) = error, was.isSameContent(as: object.version) {
           throw error
         }

@@ -210,7 +210,7 @@ extension Rename {
   private func giveUpParts(_ object: RenamedObject) async {
     let copy = largeCopy(of: object, parallel: 1)
     do throws(TransferError) {
-      try await Shielded.run { () async throws(TransferError) in try await copy.abort() }
+      _ = try await Shielded.run { () async throws(TransferError) in try await copy.abort() }
     } catch {
       environment.log.write(
         .warning,

@@ -66,9 +66,13 @@ package struct ObjectUpload: Sendable {
   }
 
   /// Gives an earlier try of the request up: its unfinished upload and its checkpoint.
-  package func abort() async throws(TransferError) {
-    guard let checkpoint else { return }
-    try await checkpoint.whileLocked(on: environment.disk) { () async throws(TransferError) in
+  ///
+  /// - Returns: false if there was none.
+  @discardableResult
+  package func abort() async throws(TransferError) -> Bool {
+    guard let checkpoint else { return false }
+    return try await checkpoint.whileLocked(on: environment.disk) {
+      () async throws(TransferError) -> Bool in
       try await state(checkpoint).abort {
         request.difference(from: $0, file: path, isWhole: false)
       }

@@ -18,6 +18,8 @@ package struct ObjectUploadRequest: Hashable, Sendable {
   package var forcesRestart = false
   /// How large parts may be; only tests need others.
   package var limits = PartLimits()
+  /// How the store is to keep the object, by the names that users know.
+  package var storageTask: [String: String] = [:]
   /// Bytes of a stream's parts that may be in memory at a time.
   package var memoryMax = 256 << 20
 
@@ -35,7 +37,7 @@ package struct ObjectUploadRequest: Hashable, Sendable {
     task["storage-class"] = target.storageClass
     if case .ifMatch(let etag) = target.condition { task["if-match"] = etag.value }
     if target.condition == .ifAbsent { task["if-absent"] = "true" }
-    return task
+    return task.merging(storageTask) { own, _ in own }
   }
 
   /// The first field in which an earlier task is not this one; nil if they agree.

@@ -55,6 +55,8 @@ class Record:
     crc64: int | None = None
     storage_class: str = "STANDARD"
     acl: str = "default"
+    # How it is encrypted, and with which key of the key service: the headers of the write that said so.
+    encryption: dict[str, str] = field(default_factory=dict)
     # Of a bucket with versions.
     version: str | None = None
     # Appendable or Symlink.

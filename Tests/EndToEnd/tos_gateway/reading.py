@@ -75,6 +75,7 @@ def described(service: Service, seen: Seen) -> dict[str, str]:
         "content-type": DEFAULT_TYPE,
         **record.headers,
         **{"x-tos-meta-" + name: value for name, value in record.meta.items()},
+        **record.encryption,
     }
     if seen.is_directory:
         headers["x-tos-directory"] = "true"

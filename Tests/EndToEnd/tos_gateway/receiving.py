@@ -20,6 +20,8 @@ from .wire import CHUNK, Request, check_digest, quoted
 MEMORY_MAX = 16 << 20
 OBJECT_MAX = 5 << 30
 META = "x-tos-meta-"
+ENCRYPTION = "x-tos-server-side-encryption"
+ENCRYPTION_KEY = ENCRYPTION + "-kms-key-id"
 DESCRIBING = ("content-type", "cache-control", "content-disposition", "content-encoding", "content-language",
               "expires")
 STORAGE_CLASSES = ARCHIVED | {"STANDARD", "IA", "ARCHIVE_FR", "INTELLIGENT_TIERING"}
@@ -85,7 +87,13 @@ def record_of(request: Request) -> Record:
     if acl not in ACLS:
         raise TosError("InvalidArgument", "there is no access list " + acl)
     tags = parse_qsl(request.headers.get("x-tos-tagging", ""), keep_blank_values=True)
-    return Record("", 0, now(), headers, meta, storage_class=storage_class, acl=acl, tags=check_tags(tags))
+    encryption = {name: request.headers[name] for name in (ENCRYPTION, ENCRYPTION_KEY) if name in request.headers}
+    if encryption.get(ENCRYPTION, "AES256") not in ("AES256", "kms"):
+        raise TosError("InvalidArgument", "there is no encryption " + encryption[ENCRYPTION])
+    if ENCRYPTION_KEY in encryption and encryption.get(ENCRYPTION) != "kms":
+        raise TosError("InvalidArgument", "only the encryption kms has keys with an id")
+    return Record("", 0, now(), headers, meta, storage_class=storage_class, acl=acl, encryption=encryption,
+                  tags=check_tags(tags))
 
 
 def check_tags(tags: list[tuple[str, str]]) -> list[tuple[str, str]]:

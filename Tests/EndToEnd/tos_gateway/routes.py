@@ -91,7 +91,8 @@ KNOWN_HEADERS = frozenset("x-tos-" + name for name in [
     "acl", "az-redundancy", "bucket-type", "complete-all", "content-sha256", "copy-source", "copy-source-if-match",
     "copy-source-if-modified-since", "copy-source-if-none-match", "copy-source-if-unmodified-since",
     "copy-source-range", "date", "forbid-overwrite", "if-match", "metadata-directive", "modify-timestamp",
-    "modify-timestamp-ns", "project-name", "recursive-mkdir", "security-token", "storage-class",
+    "modify-timestamp-ns", "project-name", "recursive-mkdir", "security-token", "server-side-encryption",
+    "server-side-encryption-kms-key-id", "storage-class",
     "symlink-bucket", "symlink-target", "tagging", "tagging-directive", "traffic-limit"])
 
 
