@@ -90,6 +90,7 @@ extension Draft {
   }
 
   private func run(_ flight: DraftFlight) async -> DraftFlight.Outcome {
+    if case .failure(let error) = await settle() { return .failure(error) }
     if case .failure(let error) = await loadFacts() {
       guard error.code == .stale, let cause = error.cause else { return .failure(error) }
       return .failure(
@@ -107,16 +108,37 @@ extension Draft {
         let (object, lacksFacts) = try await FrozenDraft(self, snapshot).publish()
         let isDone = state.withLock(wakingAll: true) { state in
           guard !state.isDiscarded else { return true }
-          state.published(object)
+          state.published(object, of: snapshot.token)
           if lacksFacts { state.record(.facts(state.facts, isNew: true)) }
           state.thaw()
           return !lacksFacts
         }
         if isDone { return .success(state.withLock { $0.isDiscarded ? nil : $0.base }) }
       } catch {
-        state.withLock { $0.triedRevision = snapshot.revision }
+        // What refuses it may be what an earlier try has made after all.
+        if case .targetChanged = error, case .success(true) = await settle() { continue }
+        state.withLock { $0.failed(isUnclear: error.leavesDoubt) }
         return .failure(FileError(error, publishing: snapshot.key, snapshot.condition))
       }
+    }
+  }
+
+  /// Finds out whether a try that got no clear answer has been done, and if so goes on from its object.
+  ///
+  /// - Returns: true if it has; a failure if the store can't be asked.
+  private func settle() async -> Result<Bool, FileError> {
+    guard let unclear = state.withLock({ $0.unclear }) else { return .success(false) }
+    do throws(TransferError) {
+      guard let object = try await FrozenDraft(self, unclear).settled() else {
+        return .success(false)
+      }
+      state.withLock(wakingAll: true) { state in
+        state.thaw()
+        state.published(object, of: unclear.token)
+      }
+      return .success(true)
+    } catch {
+      return .failure(FileError(error, publishing: unclear.key, unclear.condition))
     }
   }
 

@@ -67,6 +67,7 @@ extension Drafts {
     request.condition = replaces ? .none : .ifAbsent
     request.parallel = environment.settings.parallel
     request.retryCountMax = environment.settings.retryCountMax
+    request.retryPatience = environment.files.patience
     let task = ObjectCopy(
       request,
       from: environment.store,

@@ -32,9 +32,10 @@ extension RemoteStore {
     context: RequestContext
   ) async throws(StoreError) -> ObjectMetadata {
     let call = try dialect.putObject(request, bodyHash: bodyHash(of: body))
-    let stored = try await write(call, body: body, context) { () async -> WriteAnswer? in
+    let stored = try await write(call, body: body, context) {
+      () async throws(StoreError) -> WriteAnswer? in
       guard !call.request.isIdempotent, let proof = await proof(of: body) else { return nil }
-      return await self.found(request.key, proof, context)
+      return try await self.found(request.key, proof, context)
     }
     return metadata(of: request, size: body.count, stored)
   }
@@ -65,10 +66,11 @@ extension RemoteStore {
     context: RequestContext
   ) async throws(StoreError) -> ObjectMetadata {
     let call = try dialect.copyObject(request)
-    let copied = try await write(call, isSilent: true, context) { () async -> WriteAnswer? in
+    let copied = try await write(call, isSilent: true, context) {
+      () async throws(StoreError) -> WriteAnswer? in
       // A copy of an object that was stored in one piece has its tag.
       guard !call.request.isIdempotent, let tag = request.source.ifMatch else { return nil }
-      return await self.found(request.target.key, ContentProof(etag: tag), context)
+      return try await self.found(request.target.key, ContentProof(etag: tag), context)
     }
     // The answer has a tag but neither size nor metadata. What is there now may already be
     // another's; its facts must not be taken for the copy's.

@@ -96,6 +96,7 @@ package struct ObjectCopy: Sendable {
       store: target,
       request: put,
       retryCountMax: request.retryCountMax,
+      retryPatience: request.retryPatience,
       environment: environment,
       report: report
     )
