@@ -131,7 +131,7 @@ import Testing
 
   @Test func w3WhatArrivesLateIsStillOurs() async throws {
     // The first try is done only while the second is under way.
-    let bench = try bench([Fault(.fail(.unreachable), operation: .putObject)])
+    let bench = try bench(keepsChecksums: true, [Fault(.fail(.unreachable), operation: .putObject)])
     let draft = try bench.drafts.create(key)
     try draft.write("first", at: 0)
     await expectDoubt(draft)
@@ -162,22 +162,36 @@ import Testing
   }
 
   @Test func w3WhoWasRefusedALockFileDoesNotTakeItLater() async throws {
-    let bench = try bench([])
-    bench.store.place(key, .text(""))
+    let bench = try bench(keepsChecksums: true, [])
+    let theirs = bench.store.place(key, .text("pid"))
     let draft = try bench.drafts.create(key)
+    try draft.write("pid", at: 0)
     for _ in 0..<2 {
       guard case .failure(let error) = await draft.publish() else {
         Issue.record("both have the lock")
         return
       }
       #expect(error.code == .exists)
-      try draft.write("pid", at: 0)
     }
     // Nor does the next mount.
     let next = try bench.remounted(Self.settings)
     #expect(try await next.drafts.recover().count == 1)
     #expect(await next.drafts.finish().count == 1)
-    #expect(bench.store.bytes(at: key) == [])
+    #expect(bench.store.metadata(at: key)?.version.etag == theirs.etag)
+  }
+
+  @Test func w3WhoLosesTheRaceForAnEmptyFileLeavesNothing() async throws {
+    let bench = try bench([])
+    bench.store.place(key, .text("theirs"))
+    let draft = try bench.drafts.create(key)
+    guard case .failure(let error) = await draft.publish() else {
+      Issue.record("both have the lock")
+      return
+    }
+    #expect(error.code == .exists && !draft.isDirty)
+    #expect(bench.drafts.unsaved.isEmpty && bench.drafts.end(draft))
+    #expect(bench.directory.names("staged") == [])
+    #expect(bench.store.bytes(at: key) == Array("theirs".utf8))
   }
 
   @Test func aStoreThatCannotBeAskedIsNotSentAnything() async throws {

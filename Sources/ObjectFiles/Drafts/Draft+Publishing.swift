@@ -147,11 +147,14 @@ extension Draft {
     let (isDiscarded, failureCount) = state.withLock(wakingAll: true) { state in
       state.flight = nil
       state.thaw()
-      if case .failure(let error) = outcome, !state.isDiscarded {
+      let isDiscarded = state.isDiscarded
+      if case .failure(let error) = outcome, !isDiscarded {
         state.failure = error
         state.failureCount += 1
+        // Whoever loses the race for a lock file has written nothing that could be kept.
+        if error.code == .exists, state.holdsNothing { state.record(.discarded) }
       }
-      return (state.isDiscarded, state.failureCount)
+      return (isDiscarded, state.failureCount)
     }
     switch outcome {
     case .success(let object):

@@ -96,6 +96,9 @@ struct DraftState: Sendable {
 
   var isDirty: Bool { revision != publishedRevision && !isDiscarded }
 
+  /// It is a new file into which nothing was written.
+  var holdsNothing: Bool { base == nil && extents.size == 0 }
+
   /// Some of its bytes are another object's, or another version's.
   var isOfOthers: Bool {
     extents.pieces.contains { piece in

@@ -71,11 +71,13 @@ struct RetryMachine: Sendable {
     deadline = max(deadline, now + allowance)
   }
 
-  /// A try failed; `remedy` is what could help against that, and `random` between 0 and 1.
+  /// A try failed; `remedy` is what could help against that, `silence` how long nothing had moved by then,
+  /// and `random` between 0 and 1.
   mutating func failed(
     _ error: StoreError,
     remedy: RetryPolicy.Remedy,
     at now: Instant,
+    silence: Duration = .zero,
     random: Double
   ) -> Action {
     let previous = lastFailure
@@ -112,7 +114,7 @@ struct RetryMachine: Sendable {
       )
     }
     // A wait that doesn't fit is not begun: the caller learns now what it would learn later.
-    let since = failedSince ?? now
+    let since = failedSince ?? now + (.zero - silence)
     failedSince = since
     let last = retryPatience.map { min(deadline, since + $0) } ?? deadline
     guard now + delay < last else { return .fail(outOfTime(error)) }
