@@ -22,7 +22,10 @@ extension MountedBucket {
         reply.succeed(WrittenAnswer(count: 0))
         return
       }
-      tables.withLock { Self.dirtied(open.node, &$0) }
+      tables.withLock { tables in
+        Self.dirtied(open.node, &tables)
+        tables.copies.copied(from: origin.key, origin.draft, to: open.draft)
+      }
       guard origin.movesBytes(wanted) else {
         do throws(FileError) {
           reply.succeed(WrittenAnswer(count: try origin.copy(wanted, to: open.draft, at: offset)))
@@ -58,6 +61,15 @@ extension MountedBucket {
       case .version(let version): version.size
       }
     }
+
+    var key: ObjectKey {
+      switch self {
+      case .draft(let draft): draft.base?.key ?? draft.key
+      case .version(let version): version.key
+      }
+    }
+
+    var draft: Draft? { if case .draft(let draft) = self { draft } else { nil } }
 
     /// True if some of the range is on the local disk alone.
     func movesBytes(_ range: ByteRange) -> Bool {

@@ -51,6 +51,7 @@ extension MountedBucket {
       facts.withLock { $0.note(metadata, of: object.version) }
     }
     let node = tables.withLock { tables -> NodeID? in
+      if !draft.isDirty { tables.copies.ended(draft) }
       guard tables.drafts.draft(at: object.key) === draft else { return nil }
       let node = tables.inodes.nodeID(component, .file, in: prefix)
       let entry = ListingPage.single(
@@ -128,6 +129,7 @@ extension MountedBucket {
     let isOpen = tables.withLock { tables in
       if let node, tables.open.isOpen(node) { return true }
       tables.drafts.remove(draft, at: key, node)
+      tables.copies.ended(draft)
       return false
     }
     if !isOpen { drafts?.end(draft) }
@@ -135,7 +137,10 @@ extension MountedBucket {
 
   /// Brings a draft to the store, if it isn't there.
   func publish(_ draft: Draft) async -> Result<Void, FileError> {
-    await turns.whileTaken([draft.key]) { await draft.flush() }
+    await turns.whileTaken([draft.key]) {
+      await publishCopiesBeforeReplacing(draft)
+      return await draft.flush()
+    }
   }
 
   /// Drafts of an earlier mount are what their keys' names lead to, until they are published.

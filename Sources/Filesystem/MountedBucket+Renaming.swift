@@ -76,6 +76,8 @@ extension MountedBucket {
     // What is replaced must not be published over it.
     await replaced?.discard()
     await fetchForReaders(at: target)
+    try await publishCopies(of: source.key)
+    try await publishCopies(of: target.key)
     let version = tables.withLock { tables in
       tables.inodes.nodeID(entry.component, .file, in: source.directory.prefix)
         .flatMap { tables.inodes.node($0)?.entry?.version } ?? entry.version

@@ -175,8 +175,9 @@ def test_tables_are_written_by_pyarrow_and_read_back(mount):
         assert pyarrow.ipc.open_file(source).read_all().equals(table)
 
 
-def test_trees_are_removed_by_find_and_python(mount, tree):
-    shutil.copytree(tree, mount / "b")
+def test_trees_are_moved_and_removed_by_find_and_python(mount, tree):
+    shutil.copytree(tree, mount / "a")
+    shutil.move(mount / "a", mount / "b")
     shell('diff -r "$1" "$2"', tree, mount / "b")
     shell('find "$1" -name "f1*" -delete && test -z "$(find "$1" -name "f1*")" && find "$1" -depth -delete',
           mount / "b")
