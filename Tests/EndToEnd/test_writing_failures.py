@@ -168,7 +168,7 @@ def test_a_close_of_which_the_store_takes_nothing_ends(weather_mount, proxy, str
     outcome = []
     closer = threading.Thread(target=lambda: outcome.append(failure_of(lambda: os.close(file))), daemon=True)
     closer.start()
-    # A few deadlines: of what was sent early, of the bytes, and of what asks whether they have arrived.
+    # A few deadlines: of what was sent early, of the bytes, and of who asks whether they have arrived.
     closer.join(30)
     assert outcome == ["ETIMEDOUT"]
     assert [item["path"] for item in mount.status()["unsaved"]] == ["f"]
