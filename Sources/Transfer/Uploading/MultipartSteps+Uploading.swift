@@ -20,6 +20,7 @@ extension MultipartSteps {
   ///   - body: its bytes.
   ///   - checksums: what the bytes are.
   /// - Returns: what the store says of the object.
+  /// - Throws: `TransferError`: `.targetChanged` if the condition doesn't hold.
   func putWhole(
     _ body: BodySource,
     checksums: (ChecksumKinds) async throws(TransferError) -> PartChecksums
