@@ -87,6 +87,7 @@ extension MountedBucket {
   private func creatable(_ name: FileName, in parent: NodeID) -> Result<Place, FileError> {
     if let writeRefusal { return .failure(writeRefusal) }
     return place(of: name, in: parent).flatMap { place in
+      if let refusal = Self.refusal(of: place) { return .failure(refusal) }
       guard place.child.isShadowedObject else { return .success(place) }
       // Beside a directory of its name an object is spelled so, elsewhere it would have another name.
       let directory = NameCodec.Child(component: place.child.component)
@@ -103,6 +104,16 @@ extension MountedBucket {
         )
       )
     }
+  }
+
+  /// Why there can't be a file of this name; nil if there can.
+  static func refusal(of place: Place) -> FileError? {
+    guard place.child.component.isEmpty, !place.child.isShadowedObject else { return nil }
+    return FileError(
+      .invalid,
+      "this is the name of a directory without a name; a file of it would be the directory "
+        + "\"\(place.directory.prefix)\" itself"
+    )
   }
 
   func exists(_ place: Place) -> FileError {

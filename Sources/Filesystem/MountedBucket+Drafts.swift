@@ -102,6 +102,9 @@ extension MountedBucket {
       error,
       FailureReporter.Operation(name: "publish", path: path(of: key), node: node)
     )
+    // There was nothing in it to be kept.
+    guard isConflict, !draft.isDirty else { return }
+    if let node { endDraft(of: node) } else { end(draft, at: key, nil) }
   }
 
   /// Nobody has a node open any more: its draft ends when the store has it.

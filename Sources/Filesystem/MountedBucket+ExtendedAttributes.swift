@@ -73,13 +73,8 @@ extension MountedBucket {
       reply.fail(Self.unknownNode)
       return
     }
+    // Dipper's own are not among them: what copies attributes would carry them elsewhere, or fail to.
     var names: [UInt8] = []
-    for attribute in Attribute.allCases {
-      let isShown =
-        knownValue(attribute, node, known.entry) != nil
-        || (attribute == .contentType && known.entry?.kind == .file)
-      if isShown { names += Array(attribute.rawValue.utf8) + [0] }
-    }
     if let entry = known.entry, entry.kind == .file {
       for name in knownUserAttributes(of: node, entry) { names += Array(name.utf8) + [0] }
     }

@@ -61,6 +61,7 @@ extension MountedBucket {
     guard entry.kind != .directory else {
       throw FileError(.stale, "\"\(path(of: source.key))\" has become a directory meanwhile")
     }
+    if let refusal = Self.refusal(of: target) { throw refusal }
     var there: ObjectVersion?
     if case .found(let known, _) = try await sighting(of: target, by: deadline).get() {
       guard replaces else { throw exists(target) }

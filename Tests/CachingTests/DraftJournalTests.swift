@@ -36,7 +36,7 @@ import Testing
       .inserted(version, at: 70, as: ByteRange(100, 107), now: now), .facts(facts, isNew: true),
       .facts(ObjectFacts(), isNew: false), .timed(now),
       .moved(ObjectKey("-"), .ifAbsent, nil), .moved(ObjectKey("x"), .none, version),
-      .frozen("1f"), .published(version), .discarded,
+      .frozen("1f"), .published(version, of: "1f"), .refused, .discarded,
     ]
   }
 

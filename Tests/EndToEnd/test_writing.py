@@ -466,3 +466,26 @@ def test_removing_a_tree_does_not_list_it_again_and_again(mounted, bucket):
     assert tops(bucket) == [] and os.listdir(mount.path) == []
     deletes = spent.pop("DeleteObject", 0) + spent.pop("DeleteObjects", 0)
     assert deletes <= 205 and sum(spent.values()) <= 20, spent
+
+
+def test_what_copies_attributes_finds_only_those_that_were_set(mounted, tmp_path):
+    mount = mounted({"f": b"x"})
+    assert os.getxattr(mount / "f", "user.dipper.key") == b"f"
+    os.setxattr(mount / "f", "user.color", b"blue")
+    assert os.listxattr(mount / "f") == ["user.color"] and os.listxattr(mount.path) == []
+    result = run(["cp", "-a", "--preserve=all", mount / "f", mount / "g"])
+    assert result.returncode == 0 and result.stderr == "" and os.getxattr(mount / "g", "user.color") == b"blue"
+    result = run(["rsync", "-aX", mount / "f", mount / "h"])
+    assert result.returncode == 0 and result.stderr == "" and os.getxattr(mount / "h", "user.color") == b"blue"
+
+
+def test_a_name_that_would_be_the_directorys_own_is_refused_for_a_file(mounted, bucket):
+    mount = mounted({"d/f": b"x"})
+    acts = [lambda: open(mount / "%dipper%", "wb"), lambda: os.rename(mount / "d/f", mount / "%dipper%")]
+    if bucket.server == "moto":  # SeaweedFS takes `d//` for `d/`, so that there the name can't be looked up
+        acts += [lambda: open(mount / "d/%dipper%", "wb"), lambda: os.rename(mount / "d/f", mount / "d/%dipper%")]
+    for act in acts:
+        with pytest.raises(OSError) as failure:
+            act()
+        assert failure.value.errno == errno.EINVAL
+    assert keys(bucket) == ["d/f"] and mount.status()["unsaved"] == []

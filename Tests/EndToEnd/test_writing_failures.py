@@ -2,6 +2,8 @@
 
 import errno
 import os
+import subprocess
+import threading
 import time
 
 import pytest
@@ -121,3 +123,98 @@ def test_a_rename_whose_copy_fails_changes_nothing(weather_mount, proxy, strict_
         os.rename(mount / "a", mount / "b")
     assert failure.value.errno == errno.EACCES
     assert os.listdir(mount.path) == ["a"] and mount.read("a") == b"1" and listing(strict_bucket) == ["a"]
+
+
+def failure_of(act):
+    """The name of the errno that something fails with; None if it doesn't."""
+    try:
+        act()
+    except OSError as failure:
+        return errno.errorcode[failure.errno]
+    return None
+
+
+@pytest.mark.parametrize("size", [3, 40 * MIB])
+def test_W3_what_a_lost_answer_has_made_is_no_conflict(weather_mount, proxy, strict_bucket, size):
+    """The store has the object, nobody says so, and the file is changed before it is stored again."""
+    data = bytearray(os.urandom(size))
+    mount = weather_mount(options=["--deadline", "3", "--max-retries", "0"]).start()
+    file = os.open(mount / "f", os.O_CREAT | os.O_WRONLY)
+    os.write(file, data)
+    last = {"method": "PUT"} if size < MIB else {"method": "POST", "query": "uploadId"}
+    proxy.rules = [{**last, "path": "/f$", "lose_answer": True, "times": 1},
+                   {"method": "HEAD", "path": "/f$", "reset_before": True}]
+    assert failure_of(lambda: os.fsync(file)) == "ETIMEDOUT"
+    proxy.rules = []
+    assert strict_bucket.get("f") == data
+    os.pwrite(file, b"X", 1)
+    os.pwrite(file, b"more", size)
+    data[1:2] = b"X"
+    os.close(file)
+    assert strict_bucket.get("f") == data + b"more" and mount.status()["unsaved"] == []
+    assert not strict_bucket.s3.list_multipart_uploads(Bucket=strict_bucket.name).get("Uploads")
+
+
+@pytest.mark.parametrize("size", [1000, 40 * MIB])
+@pytest.mark.parametrize("kind", ["refused", "silent"])
+def test_a_close_of_which_the_store_takes_nothing_ends(weather_mount, proxy, strict_bucket, kind, size):
+    mount = weather_mount(options=["--deadline", "3"]).start()
+    file = os.open(mount / "f", os.O_CREAT | os.O_WRONLY)
+    if kind == "refused":
+        proxy.go_offline()
+    else:
+        proxy.rules = [{"hole": True}]
+    os.write(file, bytes(size))
+    outcome = []
+    closer = threading.Thread(target=lambda: outcome.append(failure_of(lambda: os.close(file))), daemon=True)
+    closer.start()
+    # A few deadlines: of what was sent early, of the bytes, and of who asks whether they have arrived.
+    closer.join(30)
+    assert outcome == ["ETIMEDOUT"]
+    assert [item["path"] for item in mount.status()["unsaved"]] == ["f"]
+    proxy.rules = []
+    proxy.go_online()
+    assert failure_of(lambda: os.close(os.open(mount / "f", os.O_WRONLY | os.O_APPEND))) is None
+    assert strict_bucket.get("f") == bytes(size) and mount.status()["unsaved"] == []
+
+
+def test_W4_what_has_filled_the_disk_is_stored_all_the_same(strict_bucket, mounts, tmp_path):
+    small = tmp_path / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40m,mode=700", "tmpfs", small], check=True)
+    try:
+        mount = mounts(strict_bucket.url, strict_bucket.endpoint, cache=small / "cache").start()
+        file = os.open(mount / "f", os.O_CREAT | os.O_WRONLY)
+        count = 0
+        with pytest.raises(OSError) as failure:
+            while count < 60:
+                assert os.write(file, bytes([count]) * MIB) == MIB
+                count += 1
+        assert failure.value.errno == errno.ENOSPC and count > 30
+        os.close(file)
+        stored = strict_bucket.get("f")
+        assert stored[: count * MIB] == b"".join(bytes([i]) * MIB for i in range(count))
+        # And so the disk has room again.
+        with open(mount / "g", "wb") as other:
+            other.write(bytes(10 * MIB))
+        assert mount.status()["unsaved"] == [] and mount.stop().returncode == 0
+    finally:
+        subprocess.run(["umount", "-l", small], capture_output=True)
+
+
+def test_W3_who_loses_the_race_for_a_lock_file_is_told_and_leaves_nothing(strict_bucket, mounts):
+    pair = [mounts(strict_bucket.url, strict_bucket.endpoint).start() for _ in range(2)]
+    for number in range(5):
+        def make(mount):
+            os.close(os.open(mount / ("lock%d" % number), os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+
+        outcomes = []
+        threads = [threading.Thread(target=lambda m=mount: outcomes.append(failure_of(lambda: make(m))))
+                   for mount in pair]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert outcomes.count("EEXIST") == 1, outcomes
+    for mount in pair:
+        assert mount.status()["unsaved"] == [] and mount.stop().returncode == 0

@@ -6,6 +6,10 @@ import shutil
 import subprocess
 import time
 
+import h5py
+import numpy
+import pyarrow
+import pyarrow.parquet as parquet
 import pytest
 
 from conftest import SERVERS, Bucket, run
@@ -127,9 +131,73 @@ def test_files_are_moved_within_the_mount(mount):
     shell(script, mount.path)
 
 
-def test_bytes_written_at_random_are_verified(mount):
+@pytest.mark.parametrize("engine, pattern", [("psync", "randwrite"), ("mmap", "randrw")])
+def test_bytes_written_at_random_are_verified(mount, engine, pattern):
     script = """
-    cd "$1" && fio --name=v --filename=v --size=8m --bs=4k-64k --rw=randwrite --verify=crc32c --do_verify=1 \
-      --ioengine=psync --verify_fatal=1 --minimal > /dev/null
+    cd "$1" && fio --name=v --filename=v --size=8m --bs=4k-64k --rw="$3" --verify=crc32c --do_verify=1 \
+      --ioengine="$2" --verify_fatal=1 --minimal > /dev/null
     """
-    shell(script, mount.path)
+    shell(script, mount.path, engine, pattern)
+
+
+def test_sqlite_writes_ahead_in_the_mount(mount):
+    """Its index of the log is memory that is shared through a mapping of a file."""
+    script = """
+    test "$(sqlite3 "$1" 'pragma journal_mode = wal; create table t(a);')" = wal
+    for i in 1 2 3; do sqlite3 -cmd '.timeout 60000' "$1" "insert into t values ($i);" & done; wait
+    sqlite3 "$1" 'pragma wal_checkpoint(truncate);' > /dev/null
+    test "$(sqlite3 "$1" 'select count(*) from t; pragma integrity_check;')" = "3
+ok"
+    """
+    shell(script, mount / "db")
+
+
+def test_arrays_are_written_by_h5py_and_read_back(mount):
+    values = numpy.random.default_rng(1).integers(0, 1 << 40, 300_000)
+    with h5py.File(mount / "a.h5", "w") as file:
+        file.create_dataset("values", data=values, chunks=(4096,), compression="gzip")
+    with h5py.File(mount / "a.h5", "r+") as file:
+        file["values"][1000:1010] = 7
+        file["more"] = numpy.arange(5)
+    values[1000:1010] = 7
+    with h5py.File(mount / "a.h5", "r") as file:
+        assert (file["values"][:] == values).all() and list(file["more"]) == [0, 1, 2, 3, 4]
+
+
+def test_tables_are_written_by_pyarrow_and_read_back(mount):
+    table = pyarrow.table({"number": list(range(50_000)), "name": ["n%d" % (i % 97) for i in range(50_000)]})
+    parquet.write_table(table, mount / "t.parquet", row_group_size=10_000)
+    assert parquet.read_table(mount / "t.parquet").equals(table)
+    assert parquet.read_table(mount / "t.parquet", columns=["name"]).column("name")[49_999].as_py() == "n44"
+    with pyarrow.OSFile(mount / "t.arrow", "wb") as sink, pyarrow.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    with pyarrow.memory_map(mount / "t.arrow") as source:
+        assert pyarrow.ipc.open_file(source).read_all().equals(table)
+
+
+def test_trees_are_moved_and_removed_by_find_and_python(mount, tree):
+    shutil.copytree(tree, mount / "a")
+    shutil.move(mount / "a", mount / "b")
+    shell('diff -r "$1" "$2"', tree, mount / "b")
+    shell('find "$1" -name "f1*" -delete && test -z "$(find "$1" -name "f1*")" && find "$1" -depth -delete',
+          mount / "b")
+    shutil.copytree(tree, mount / "c", copy_function=shutil.copyfile)
+    shutil.rmtree(mount / "c")
+    assert os.listdir(mount.path) == []
+
+
+# What each needs to be small; a second of each.
+STRESSORS = {
+    "hdd": ["--hdd-bytes", "2m"], "seek": ["--seek-size", "2m"], "dentry": ["--dentries", "20"], "rename": [],
+    "fallocate": ["--fallocate-bytes", "2m"], "mmap": ["--mmap-file", "--mmap-bytes", "2m"], "utime": [],
+    "sync-file": ["--sync-file-bytes", "2m"], "flock": [], "lockf": [], "touch": [], "open": [], "chmod": [],
+}
+
+
+@pytest.mark.parametrize("stressor", STRESSORS)
+def test_stress_ng_finds_nothing_wrong(strict_bucket, mounts, stressor):
+    mount = mounts(strict_bucket.url, strict_bucket.endpoint).start()
+    result = run(["stress-ng", "--temp-path", mount.path, "--verify", "--timeout", "1", "--" + stressor, "2",
+                  *STRESSORS[stressor]], timeout=120)
+    assert result.returncode == 0 and "fail" not in result.stderr, result
+    assert os.listdir(mount.path) == [] and mount.status()["unsaved"] == []

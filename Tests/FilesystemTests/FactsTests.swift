@@ -59,7 +59,7 @@ import Testing
     let asked = Asked<AttributeValueAnswer>()
     mount.bucket.extendedAttributeNames(of: node, reply: asked.reply())
     return String(decoding: try await asked.answer().bytes, as: UTF8.self).split(separator: "\0")
-      .map(String.init).filter { !$0.hasPrefix("user.dipper.") }
+      .map(String.init)
   }
 
   private func stored(_ mount: TestMount, _ key: String) async throws -> [String: String]? {

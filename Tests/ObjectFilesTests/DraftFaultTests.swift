@@ -30,8 +30,12 @@ import Testing
 
   /// Runs one program with each of its calls struck: whatever the first close says, what was written is in the
   /// store or kept, and the second close, or the next mount, stores it.
+  ///
+  /// With `isChanged` it is written to once more in between: what a try without a clear answer has made is
+  /// ours all the same.
   private func exhaust(
     byRemounting: Bool,
+    isChanged: Bool = false,
     _ program: @escaping @Sendable (DraftBench) async throws -> (Draft, [UInt8])
   ) async throws -> Int {
     try await exhaustFaults { plan in
@@ -40,13 +44,19 @@ import Testing
         behaviour: Self.behaviour,
         faults: plan
       )
-      let (draft, content) = try await program(bench)
+      var (draft, content) = try await program(bench)
       let outcome = await draft.publish()
       if case .success = outcome, bench.store.bytes(at: key) != content {
         throw Wrong(description: "said to be stored, and is not")
       }
       if case .failure = outcome, !draft.isDirty {
         throw Wrong(description: "not stored and not dirty")
+      }
+      if isChanged {
+        try draft.write([8], at: 2)
+        content[2] = 8
+        // What was written last is in the journal only then.
+        draft.setModified(Timestamp(seconds: 12))
       }
       var last = bench
       if byRemounting {
@@ -58,7 +68,9 @@ import Testing
           _ = try await last.drafts.recover()
         }
       } else if draft.isDirty {
-        _ = try await draft.publish().get()
+        // The fault may have struck none of the calls so far.
+        if case .failure = await draft.publish(), isChanged { _ = try await draft.publish().get() }
+        if draft.isDirty { throw Wrong(description: "not stored by another try") }
       }
       let left = await last.drafts.finish()
       guard left.isEmpty else {
@@ -114,6 +126,13 @@ import Testing
   @Test(arguments: [false, true])
   func w4AnEditSurvivesEveryFault(byRemounting: Bool) async throws {
     #expect(try await exhaust(byRemounting: byRemounting, Self.edited) >= 10)
+  }
+
+  @Test(arguments: [false, true])
+  func w4AChangeAfterTheFailureSurvivesEveryFault(byRemounting: Bool) async throws {
+    for program in [Self.small, Self.large, Self.edited] {
+      #expect(try await exhaust(byRemounting: byRemounting, isChanged: true, program) >= 2)
+    }
   }
 
   @Test func w3OfTwoWhoCreateOneNameOneLoses() async throws {

@@ -138,10 +138,11 @@ extension SimulatedStore {
     let now = time.wallTime
     let obeys = behaviour.obeysWriteConditions
     let crc64 = behaviour.keepsChecksums ? content.crc64 : nil
+    let digest = behaviour.tagsAreDigests ? content.digest : nil
     return try await perform(call, context: context, sentByteCount: content.size) {
       (state: inout State) throws(StoreError) in
       if obeys { try state.check(request.condition, request.key, .putObject) }
-      return state.store(request, content, etag: state.makeTag(), crc64: crc64, at: now)
+      return state.store(request, content, etag: digest ?? state.makeTag(), crc64: crc64, at: now)
     }
   }
 

@@ -44,7 +44,7 @@ package final class SimulatedStore: ObjectStore {
     package var copiesKeepTags = false
     /// True to keep the CRC-64 of each object and of each part.
     package var keepsChecksums = false
-    /// True to give parts, and objects made of them, the tags that most stores do: digests.
+    /// True to give objects and parts the tags that most stores do: digests.
     package var tagsAreDigests = false
 
     /// Creates the behaviour of a good store.

@@ -53,6 +53,45 @@ import Testing
     #expect(kind(machine.failed(error(.unreachable), at: start, random: 0)) == .unreachable)
   }
 
+  @Test func aStoreThatDoesNotAnswerIsGivenUpLongBeforeTheDeadlineOfABody() {
+    var machine = RetryMachine(
+      policy: RetryPolicy(),
+      context: RequestContext(deadline: start + .seconds(86_400), retryPatience: .seconds(60)),
+      now: start
+    )
+    // The first try took its time; what counts is how long it fails.
+    let failed = start + .seconds(1_000)
+    #expect(kind(machine.failed(error(.unreachable), at: failed, random: 0)) == nil)
+    let later = failed + .seconds(59)
+    #expect(kind(machine.failed(error(.unreachable), at: later, random: 0)) == nil)
+    let last = failed + .seconds(60)
+    #expect(kind(machine.failed(error(.unreachable), at: last, random: 0)) == .timedOut)
+  }
+
+  @Test func theTimeThatAStoreWasSilentCounts() {
+    var machine = RetryMachine(
+      policy: RetryPolicy(),
+      context: RequestContext(deadline: start + .seconds(86_400), retryPatience: .seconds(60)),
+      now: start
+    )
+    let first = machine.failed(
+      error(.unreachable),
+      remedy: .times(.max),
+      at: start + .seconds(30),
+      silence: .seconds(30),
+      random: 0
+    )
+    #expect(kind(first) == nil)
+    let second = machine.failed(
+      error(.unreachable),
+      remedy: .times(.max),
+      at: start + .seconds(60),
+      silence: .seconds(30),
+      random: 0
+    )
+    #expect(kind(second) == .timedOut)
+  }
+
   @Test func progressStartsCountAndDeadlineAnew() {
     var machine = machine(60, retries: 1)
     #expect(kind(machine.failed(error(.unreachable), at: start, random: 0)) == nil)

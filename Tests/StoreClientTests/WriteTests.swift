@@ -69,6 +69,17 @@ import Testing
     #expect(error?.kind == .alreadyExists)
   }
 
+  @Test func aRefusalThatMayBeOfOurOwnWorkIsNotToldAsAnothers() async throws {
+    // Nobody says whose object the repeat has found.
+    let bench = try Bench([
+      .failure(.interrupted), .error(412, "PreconditionFailed"), .failure(.interrupted),
+    ])
+    let error = await Bench.failure { () throws(StoreError) in
+      try await put(bench, .ifAbsent, retries: 1)
+    }
+    #expect(error?.kind == .unreachable)
+  }
+
   @Test func sameTagOfAnotherSizeIsNotOurs() async throws {
     let bench = try Bench([
       .failure(.interrupted), .error(412, "PreconditionFailed"), head(tag, size: 6),

@@ -20,8 +20,10 @@ package enum DraftChange: Hashable, Sendable {
   case moved(ObjectKey, WriteCondition, ObjectVersion?)
   /// It is published as it is now; the token tells this state from all others.
   case frozen(String)
-  /// The store has it as it was when it was frozen.
-  case published(ObjectVersion)
+  /// The store has it as it was when it was frozen under this token.
+  case published(ObjectVersion, of: String)
+  /// The store didn't take what was frozen last.
+  case refused
   /// Its name is gone.
   case discarded
 }

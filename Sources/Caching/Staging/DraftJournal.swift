@@ -97,7 +97,9 @@ extension DraftChange {
     case .moved(let key, let condition, let version):
       return ["move", Spelling.key(key), Spelling.condition(condition), Spelling.version(version)]
     case .frozen(let token): return ["frozen", token]
-    case .published(let version): return ["published", Spelling.version(version)]
+    case .published(let version, let token):
+      return ["published", Spelling.version(version), token]
+    case .refused: return ["refused"]
     case .discarded: return ["discarded"]
     }
   }
@@ -154,9 +156,10 @@ extension DraftChange {
       else { return nil }
       return .moved(key, condition, version)
     case ("frozen", 1): return .frozen(words[0])
-    case ("published", 1):
+    case ("published", 2):
       guard let version = Spelling.version(words[0]), let version else { return nil }
-      return .published(version)
+      return .published(version, of: words[1])
+    case ("refused", 0): return .refused
     case ("discarded", 0): return .discarded
     default: return nil
     }

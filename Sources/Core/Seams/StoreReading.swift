@@ -4,13 +4,24 @@ package struct RequestContext: Sendable {
   package var deadline: Instant
   /// How often a failed request may be tried again before the deadline; nil leaves it to the deadline.
   package var retryCountMax: Int?
+  /// How long after its first failure in a row a request is tried again; nil leaves it to the deadline.
+  ///
+  /// Bytes take the time that they take, so the deadline of a body is far away; a store that doesn't answer
+  /// is given up sooner.
+  package var retryPatience: Duration?
   /// True if a reader waits for it; false for work done ahead.
   package var isUrgent: Bool
 
   /// Creates a context.
-  package init(deadline: Instant, retryCountMax: Int? = nil, isUrgent: Bool = true) {
+  package init(
+    deadline: Instant,
+    retryCountMax: Int? = nil,
+    retryPatience: Duration? = nil,
+    isUrgent: Bool = true
+  ) {
     self.deadline = deadline
     self.retryCountMax = retryCountMax
+    self.retryPatience = retryPatience
     self.isUrgent = isUrgent
   }
 }

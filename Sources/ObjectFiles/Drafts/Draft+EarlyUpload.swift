@@ -55,6 +55,7 @@ extension Draft {
           of: environment.storeName,
           checkpointPath: staged.checkpointPath,
           retryCountMax: environment.settings.retryCountMax,
+          retryPatience: environment.files.patience,
           to: environment.store,
           in: environment.transfers
         )

@@ -90,6 +90,7 @@ extension Draft {
   }
 
   private func run(_ flight: DraftFlight) async -> DraftFlight.Outcome {
+    if case .failure(let error) = await settle() { return .failure(error) }
     if case .failure(let error) = await loadFacts() {
       guard error.code == .stale, let cause = error.cause else { return .failure(error) }
       return .failure(
@@ -107,16 +108,37 @@ extension Draft {
         let (object, lacksFacts) = try await FrozenDraft(self, snapshot).publish()
         let isDone = state.withLock(wakingAll: true) { state in
           guard !state.isDiscarded else { return true }
-          state.published(object)
+          state.published(object, of: snapshot.token)
           if lacksFacts { state.record(.facts(state.facts, isNew: true)) }
           state.thaw()
           return !lacksFacts
         }
         if isDone { return .success(state.withLock { $0.isDiscarded ? nil : $0.base }) }
       } catch {
-        state.withLock { $0.triedRevision = snapshot.revision }
+        // What refuses it may be what an earlier try has made after all.
+        if case .targetChanged = error, case .success(true) = await settle() { continue }
+        state.withLock { $0.failed(isUnclear: error.leavesDoubt) }
         return .failure(FileError(error, publishing: snapshot.key, snapshot.condition))
       }
+    }
+  }
+
+  /// Finds out whether a try that got no clear answer has been done, and if so goes on from its object.
+  ///
+  /// - Returns: true if it has; a failure if the store can't be asked.
+  private func settle() async -> Result<Bool, FileError> {
+    guard let unclear = state.withLock({ $0.unclear }) else { return .success(false) }
+    do throws(TransferError) {
+      guard let object = try await FrozenDraft(self, unclear).settled() else {
+        return .success(false)
+      }
+      state.withLock(wakingAll: true) { state in
+        state.thaw()
+        state.published(object, of: unclear.token)
+      }
+      return .success(true)
+    } catch {
+      return .failure(FileError(error, publishing: unclear.key, unclear.condition))
     }
   }
 
@@ -125,11 +147,14 @@ extension Draft {
     let (isDiscarded, failureCount) = state.withLock(wakingAll: true) { state in
       state.flight = nil
       state.thaw()
-      if case .failure(let error) = outcome, !state.isDiscarded {
+      let isDiscarded = state.isDiscarded
+      if case .failure(let error) = outcome, !isDiscarded {
         state.failure = error
         state.failureCount += 1
+        // Whoever loses the race for a lock file has written nothing that could be kept.
+        if error.code == .exists, state.holdsNothing { state.record(.discarded) }
       }
-      return (state.isDiscarded, state.failureCount)
+      return (isDiscarded, state.failureCount)
     }
     switch outcome {
     case .success(let object):

@@ -8,7 +8,8 @@ extension DraftState {
   /// - Returns: the number of the file that it goes to; nil if it must wait until the file is frozen.
   mutating func writeBegan() -> Int? {
     guard !isFreezing else { return nil }
-    if file <= frozenFile { file = frozenFile + 1 }
+    let kept = max(frozenFile, inDoubt?.file ?? 0)
+    if file <= kept { file = kept + 1 }
     writerCount += 1
     return file
   }
@@ -20,8 +21,11 @@ extension DraftState {
     if isFreezing { freeze() }
   }
 
-  /// A data file has been given the bytes that a range has, as of when it was frozen.
-  mutating func materialized(_ range: ByteRange, in file: Int) {
+  /// A data file has been given the bytes that a range had when this state was frozen.
+  mutating func materialized(_ range: ByteRange, in file: Int, of token: String) {
+    if frozen?.token == token { frozen?.local[file, default: ByteRangeSet()].insert(range) }
+    // Of another state nobody has kept account of what has changed since.
+    guard snapshot?.token == token else { return }
     for part in changed.gaps(in: range) { local[file, default: ByteRangeSet()].insert(part) }
   }
 
@@ -36,33 +40,23 @@ extension DraftState {
     guard !isFreezing else { return }
     frozenFile = file
     changed = ByteRangeSet()
-    let known = frozen.flatMap { $0.revision == revision ? $0.token : nil }
-    let token = known ?? String(UInt64.random(in: .min ... .max), radix: 16)
-    if known == nil { record(.frozen(token)) }
-    snapshot = Snapshot(
-      key: key,
-      condition: condition,
-      extents: extents,
-      revision: revision,
-      token: token,
-      file: file,
-      local: local,
-      base: base,
-      isRepeated: triedRevision == revision,
-      facts: facts,
-      hasNewFacts: hasNewFacts,
-      needsCopy: needsCopy,
-      timeSet: isModifiedSet ? modified : nil
-    )
+    if frozen?.revision != revision {
+      record(.frozen(String(UInt64.random(in: .min ... .max), radix: 16)))
+    }
+    snapshot = frozen
   }
 
-  /// The store has the snapshot as `object`.
-  mutating func published(_ object: ObjectMetadata) {
-    record(.published(object.version))
+  /// The store has what was frozen under `token` as `object`.
+  mutating func published(_ object: ObjectMetadata, of token: String) {
+    record(.published(object.version, of: token))
     base = object
     failure = nil
     failureCount = 0
-    triedRevision = nil
+  }
+
+  /// What was frozen was not published; `isUnclear` if it may have been all the same.
+  mutating func failed(isUnclear: Bool) {
+    if isUnclear { unclear = frozen } else if inDoubt != nil { record(.refused) }
   }
 
   /// The draft is what the store has, as if its facts had never been changed.
@@ -74,7 +68,7 @@ extension DraftState {
     else { return false }
     record(.facts(facts, isNew: false))
     freeze()
-    published(base)
+    if let token = frozen?.token { published(base, of: token) }
     thaw()
     (modified, isModifiedSet) = (time, false)
     return true

@@ -33,14 +33,14 @@ struct DraftState: Sendable {
   /// Its name was removed: it is never published any more.
   var isDiscarded = false
 
-  /// What was last frozen: its token, which tells it from all other states, its extents and its revision.
-  private(set) var frozen: (token: String, extents: FileExtents, revision: Int)?
+  /// What was last frozen; while the store may have it unknown to us, nobody writes over its bytes.
+  var frozen: Snapshot?
+  /// What a try that got no clear answer sent: it may have become the object all the same.
+  var unclear: Snapshot?
   /// The data file whose bytes are being sent, and those before it; 0 if none is.
   var frozenFile = 0
   /// What has changed since those were frozen.
   var changed = ByteRangeSet()
-  /// The changes that the last try covered, if it may have been done though no answer said so.
-  var triedRevision: Int?
   /// Why the last try to publish it failed, and how many have failed.
   var failure: FileError?
   var failureCount = 0
@@ -77,16 +77,16 @@ struct DraftState: Sendable {
     /// The last data file that it has bytes in.
     let file: Int
     /// Where data files have its bytes.
-    let local: [Int: ByteRangeSet]
+    var local: [Int: ByteRangeSet]
     /// The object that the store has.
     let base: ObjectMetadata?
-    /// An earlier try may have been done though no answer said so.
-    let isRepeated: Bool
     let facts: ObjectFacts
     let hasNewFacts: Bool
     let needsCopy: Bool
     /// The time that a program set; nil if something was written since.
     let timeSet: Timestamp?
+    /// The store has said that it didn't take it.
+    var isRefused = false
   }
 
   /// Creates the state that so many changes lead to, the first of which begins it.
@@ -95,6 +95,9 @@ struct DraftState: Sendable {
   }
 
   var isDirty: Bool { revision != publishedRevision && !isDiscarded }
+
+  /// It is a new file into which nothing was written.
+  var holdsNothing: Bool { base == nil && extents.size == 0 }
 
   /// Some of its bytes are another object's, or another version's.
   var isOfOthers: Bool {
@@ -117,23 +120,34 @@ struct DraftState: Sendable {
           key: key,
           condition: condition,
           base: base?.version,
-          isTruncated: !isWhole,
+          isTruncated: !isWhole || unclear != nil,
           isDirty: isDirty,
           modified: modified
         )
       )
     ]
-    for piece in isWhole ? [] : extents.pieces {
-      switch piece.place {
-      case .staged(let file): changes.append(.wrote(piece.range, file: file, at: modified))
-      case .hole: changes.append(.resized(piece.range.upperBound, at: modified))
-      case .stored(let version, let offset):
-        changes.append(.inserted(version, at: offset, as: piece.range, now: modified))
-      }
+    if let unclear {
+      changes += writing(unclear.extents)
+      changes.append(.facts(unclear.facts, isNew: unclear.hasNewFacts))
+      if let time = unclear.timeSet { changes.append(.timed(time)) }
+      changes += [.frozen(unclear.token), .resized(0, at: modified)]
     }
+    if !isWhole || unclear != nil { changes += writing(extents) }
     if knowsFacts { changes.append(.facts(facts, isNew: hasNewFacts)) }
     if isModifiedSet { changes.append(.timed(modified)) }
     return changes
+  }
+
+  /// The changes that make an empty file that of `extents`.
+  private func writing(_ extents: FileExtents) -> [DraftChange] {
+    extents.pieces.map { piece in
+      switch piece.place {
+      case .staged(let file): .wrote(piece.range, file: file, at: modified)
+      case .hole: .resized(piece.range.upperBound, at: modified)
+      case .stored(let version, let offset):
+        .inserted(version, at: offset, as: piece.range, now: modified)
+      }
+    }
   }
 
   /// Makes a change and has it journaled.
@@ -176,8 +190,9 @@ struct DraftState: Sendable {
       isModifiedSet = true
       factsChanged()
     case .moved(let key, let condition, let version): move(to: key, condition, version)
-    case .frozen(let token): frozen = (token, extents, revision)
-    case .published(let version): published(version)
+    case .frozen(let token): froze(token)
+    case .published(let version, let token): published(version, token)
+    case .refused: frozen?.isRefused = true
     case .discarded: isDiscarded = true
     }
   }
@@ -198,6 +213,7 @@ struct DraftState: Sendable {
     _ version: ObjectVersion?
   ) {
     self.key = key
+    (frozen, unclear) = (nil, nil)
     guard let version, let old = base?.version else {
       self.condition = condition
       base = nil
@@ -209,16 +225,43 @@ struct DraftState: Sendable {
     self.condition = version.etag.map { .ifMatch($0) } ?? .none
   }
 
-  private mutating func published(_ version: ObjectVersion) {
-    guard let frozen else { return }
-    extents = extents.rebased(onto: version, since: frozen.extents)
+  private mutating func froze(_ token: String) {
+    if unclear == nil { unclear = inDoubt }
+    frozen = Snapshot(
+      key: key,
+      condition: condition,
+      extents: extents,
+      revision: revision,
+      token: token,
+      file: file,
+      local: local,
+      base: base,
+      facts: facts,
+      hasNewFacts: hasNewFacts,
+      needsCopy: needsCopy,
+      timeSet: isModifiedSet ? modified : nil
+    )
+  }
+
+  /// What was last frozen, if nothing says what came of it.
+  var inDoubt: Snapshot? {
+    frozen.flatMap { $0.isRefused || $0.revision == publishedRevision ? nil : $0 }
+  }
+
+  private mutating func published(_ version: ObjectVersion, _ token: String) {
+    guard let done = [frozen, unclear].compactMap({ $0 }).first(where: { $0.token == token }) else {
+      return
+    }
+    extents = extents.rebased(onto: version, since: done.extents)
     base = ObjectMetadata(version: version)
-    publishedRevision = frozen.revision
-    if revision == frozen.revision {
+    publishedRevision = done.revision
+    if revision == done.revision {
       hasNewFacts = false
       needsCopy = false
     }
     condition = version.etag.map { .ifMatch($0) } ?? .none
+    // What is frozen next is published on another condition, and from other places.
+    (frozen, unclear) = (nil, nil)
   }
 
   private mutating func factsChanged() {

@@ -205,6 +205,7 @@ extension Drafts {
     plan.markerBeginning = environment.settings.markerBeginning
     plan.partSize = Self.copiedPartSize
     plan.retryCountMax = environment.settings.retryCountMax
+    plan.retryPatience = environment.files.patience
     return plan
   }
 }

@@ -180,7 +180,7 @@ package final class Drafts: Sendable {
     for case .draft(let staged, let changes) in found {
       let draft = Draft(DraftState(changes), staged: staged, environment: environment)
       // The last mount may have got as far as the store.
-      draft.state.withLock { $0.triedRevision = $0.revision }
+      draft.state.withLock { $0.unclear = $0.inDoubt ?? $0.unclear }
       drafts.withLock { $0[draft.id] = draft }
       if draft.isDirty {
         recovered.append(draft)

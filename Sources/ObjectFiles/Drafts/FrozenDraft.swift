@@ -32,6 +32,45 @@ final class FrozenDraft: Sendable {
   /// - Returns: what the store says of that, and whether the object was begun with other facts, which must be
   ///   replaced.
   func publish() async throws(TransferError) -> (object: ObjectMetadata, lacksFacts: Bool) {
+    var early = await draft.endEarly()
+    let request = try request()
+    // What was sent early is of use only if all of it is uploaded, to where it is still to be.
+    if early?.upload.target.key != snapshot.key || !request.plan.isUploadOfAll { early = nil }
+    var earlier: UploadCheckpoint?
+    if let early, let upload = await early.upload.upload() {
+      earlier = UploadCheckpoint(identity: request.identity, upload: upload)
+      for part in early.parts { earlier?.insert(part) }
+    }
+    guard let stored = try await publishing(request).run(earlier) else {
+      guard let base = snapshot.base else { throw .invalid("there is nothing to store") }
+      return (base, false)
+    }
+    let begun = earlier == nil ? nil : early?.upload.target
+    return (object(stored, request), begun.map { !$0.hasFacts(of: request.target) } ?? false)
+  }
+
+  /// Asks the store whether a try to publish it, which got no clear answer, has been done.
+  ///
+  /// - Returns: the object that it has made; nil if nothing shows that.
+  func settled() async throws(TransferError) -> ObjectMetadata? {
+    let request = try request()
+    return try await publishing(request).settled().map { object($0, request) }
+  }
+
+  private func object(_ stored: StoredObject, _ request: PublishRequest) -> ObjectMetadata {
+    ObjectMetadata(stored, request.target, at: environment.files.time.wallTime.wholeSecond)
+  }
+
+  private func publishing(_ request: PublishRequest) -> ObjectPublishing {
+    ObjectPublishing(
+      request,
+      bytes: { (range) async throws(TransferError) in try await self.file(holding: range) },
+      to: environment.store,
+      in: environment.transfers
+    )
+  }
+
+  private func target() -> PutRequest {
     var facts = snapshot.facts
     // Who writes takes the right away to be another user by the file, unless it is given anew.
     if !snapshot.hasNewFacts, let base = snapshot.base, !snapshot.extents.isWhole(of: base.version)
@@ -45,8 +84,10 @@ final class FrozenDraft: Sendable {
       }
     }
     environment.stamp(&facts, snapshot.timeSet)
-    let target = PutRequest(key: snapshot.key, condition: snapshot.condition, facts: facts)
-    var early = await draft.endEarly()
+    return PutRequest(key: snapshot.key, condition: snapshot.condition, facts: facts)
+  }
+
+  private func request() throws(TransferError) -> PublishRequest {
     let plan: PublishPlan
     do throws(PartLimits.Violation) {
       plan = try PublishPlan(
@@ -58,34 +99,8 @@ final class FrozenDraft: Sendable {
     } catch {
       throw .invalid(error.description)
     }
-    // What was sent early is of use only if all of it is uploaded, to where it is still to be.
-    if early?.upload.target.key != target.key || !plan.isUploadOfAll { early = nil }
-    let request = request(target, plan)
-    let publishing = ObjectPublishing(
-      request,
-      bytes: { (range) async throws(TransferError) in try await self.file(holding: range) },
-      to: environment.store,
-      in: environment.transfers
-    )
-    var earlier: UploadCheckpoint?
-    if let early, let upload = await early.upload.upload() {
-      earlier = UploadCheckpoint(identity: request.identity, upload: upload)
-      for part in early.parts { earlier?.insert(part) }
-    }
-    guard let stored = try await publishing.run(earlier) else {
-      guard let base = snapshot.base else { throw .invalid("there is nothing to store") }
-      return (base, false)
-    }
-    let begun = earlier == nil ? nil : early?.upload.target
-    return (
-      ObjectMetadata(stored, facts, at: environment.files.time.wallTime.wholeSecond),
-      begun.map { !$0.hasFacts(of: target) } ?? false
-    )
-  }
-
-  private func request(_ target: PutRequest, _ plan: PublishPlan) -> PublishRequest {
     var request = PublishRequest(
-      target,
+      target(),
       of: environment.storeName,
       by: plan,
       draft: ObjectVersion(
@@ -100,7 +115,7 @@ final class FrozenDraft: Sendable {
     request.parallel = environment.settings.parallel
     request.retryCountMax = environment.settings.retryCountMax
     request.storageTask = environment.settings.storageTask
-    request.isRepeated = snapshot.isRepeated
+    request.retryPatience = environment.files.patience
     request.needsCopy = snapshot.needsCopy
     return request
   }
@@ -166,7 +181,7 @@ final class FrozenDraft: Sendable {
       throw .disk(error)
     }
     held.withLock { $0[file, default: ByteRangeSet()].insert(step) }
-    draft.state.withLock { $0.materialized(step, in: file) }
+    draft.state.withLock { $0.materialized(step, in: file, of: snapshot.token) }
   }
 }
 
@@ -186,7 +201,7 @@ extension TransferError {
 
 extension ObjectMetadata {
   /// What a store would say of an object that it has just been given.
-  fileprivate init(_ stored: StoredObject, _ facts: ObjectFacts, at time: Timestamp) {
+  fileprivate init(_ stored: StoredObject, _ target: PutRequest, at time: Timestamp) {
     self.init(
       version: ObjectVersion(
         key: stored.key,
@@ -195,12 +210,12 @@ extension ObjectMetadata {
         lastModified: time
       )
     )
-    headers = facts.headers
-    userMetadata = facts.userMetadata
-    storageClass = facts.storageClass
+    headers = target.headers
+    userMetadata = target.userMetadata
+    storageClass = target.storageClass
     currentVersionID = stored.versionID
     crc64 = stored.crc64
-    tagCount = facts.tags.count
+    tagCount = target.tags.count
   }
 }
 

@@ -49,6 +49,7 @@ extension RemoteStore {
         failure.error,
         remedy: dialect.remedy(for: failure.error),
         at: surroundings.time.now,
+        silence: failure.silence,
         random: surroundings.random()
       )
       switch action {
@@ -81,6 +82,7 @@ extension RemoteStore {
         isUrgent: context.isUrgent,
         isRetry: current.isRetry,
         isSilent: isSilent,
+        patience: context.retryPatience,
         watcher: checksum
       )
       let answer = try await document(request, by: route, sending)
@@ -153,7 +155,9 @@ extension RemoteStore {
           )
         )
       }
-      throw transportFailure(error, request)
+      var failure = transportFailure(error, request)
+      if error.kind == .stalled, !sending.isSilent { failure.silence = sending.idleTimeout }
+      throw failure
     }
   }
 

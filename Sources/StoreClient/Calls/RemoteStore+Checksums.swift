@@ -10,7 +10,7 @@ extension RemoteStore {
     _ body: BodySource,
     with call: WireCall<Answer>,
     _ context: RequestContext,
-    settle: () async -> Answer? = { nil }
+    settle: () async throws(StoreError) -> Answer? = { () throws(StoreError) in nil }
   ) async throws(StoreError) -> Answer {
     guard let kind = session.withLock(\.checksum), let digest = await Self.digest(kind, of: body)
     else { return try await write(call, body: body, context, settle: settle) }
@@ -36,7 +36,7 @@ extension RemoteStore {
     _ call: WireCall<Answer>,
     isSilent: Bool = false,
     _ context: RequestContext,
-    settle: () async -> Answer? = { nil }
+    settle: () async throws(StoreError) -> Answer? = { () throws(StoreError) in nil }
   ) async throws(StoreError) -> Answer {
     guard let kind = session.withLock(\.checksum), kind != .md5 else {
       return try await write(call, isSilent: isSilent, context, settle: settle)

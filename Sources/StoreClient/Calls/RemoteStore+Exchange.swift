@@ -23,9 +23,17 @@ extension RemoteStore {
     var isRetry: Bool
     /// True if the store may work for minutes before it says anything.
     var isSilent = false
+    /// How long a store that doesn't answer is waited for; nil is as long as for any request.
+    var patience: Duration?
     var expectedBodySize: Int?
     /// Sees the body as it goes out.
     var watcher: (any BodyWatcher)?
+
+    /// How long nothing may move, for a store that isn't silent at work.
+    var idleTimeout: Duration {
+      let usual = CurlClient.Configuration().idleTimeout
+      return patience.map { min($0, usual) } ?? usual
+    }
   }
 
   /// Returns how the next request goes, by what is known now.
@@ -81,7 +89,9 @@ extension RemoteStore {
       fields: fields,
       body: sending.body,
       deadline: sending.deadline,
-      idleTimeout: sending.isSilent ? sending.deadline - surroundings.time.now : nil,
+      idleTimeout: sending.isSilent
+        ? sending.deadline - surroundings.time.now
+        : sending.patience.map { _ in sending.idleTimeout },
       isUrgent: sending.isUrgent,
       expectedBodySize: sending.expectedBodySize,
       watcher: sending.watcher

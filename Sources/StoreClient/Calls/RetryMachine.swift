@@ -21,6 +21,9 @@ struct RetryMachine: Sendable {
   private let allowance: Duration
   /// When the call must have ended, if nothing more arrives.
   private(set) var deadline: Instant
+  private let retryPatience: Duration?
+  /// When the first of the failures in a row happened.
+  private var failedSince: Instant?
   /// How many tries were started.
   private(set) var tryCount = 0
   /// Failures in a row since the last progress.
@@ -46,6 +49,7 @@ struct RetryMachine: Sendable {
     countMax = context.retryCountMax
     allowance = context.deadline - now
     deadline = context.deadline
+    retryPatience = context.retryPatience
   }
 
   /// Counts a try that is about to be made.
@@ -59,6 +63,7 @@ struct RetryMachine: Sendable {
   /// Bytes arrived, the last of them at `now`.
   mutating func progressed(at now: Instant) {
     failureCount = 0
+    failedSince = nil
     invalidCount = 0
     internalErrorCount = 0
     hasProgress = true
@@ -66,11 +71,13 @@ struct RetryMachine: Sendable {
     deadline = max(deadline, now + allowance)
   }
 
-  /// A try failed; `remedy` is what could help against that, and `random` between 0 and 1.
+  /// A try failed; `remedy` is what could help against that, `silence` how long nothing had moved by then,
+  /// and `random` between 0 and 1.
   mutating func failed(
     _ error: StoreError,
     remedy: RetryPolicy.Remedy,
     at now: Instant,
+    silence: Duration = .zero,
     random: Double
   ) -> Action {
     let previous = lastFailure
@@ -107,7 +114,10 @@ struct RetryMachine: Sendable {
       )
     }
     // A wait that doesn't fit is not begun: the caller learns now what it would learn later.
-    guard now + delay < deadline else { return .fail(outOfTime(error)) }
+    let since = failedSince ?? now + (.zero - silence)
+    failedSince = since
+    let last = retryPatience.map { min(deadline, since + $0) } ?? deadline
+    guard now + delay < last else { return .fail(outOfTime(error)) }
     return .wait(until: now + delay)
   }
 

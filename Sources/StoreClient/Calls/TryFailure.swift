@@ -10,6 +10,8 @@ struct TryFailure: Error, Sendable {
   var isFinal = false
   /// True if the store may have done what was asked although nobody heard of it.
   var mayHaveHappened = false
+  /// How long the store had said nothing, and taken nothing, when the try was given up.
+  var silence = Duration.zero
 
   init(_ error: StoreError, correction: Correction? = nil, mayHaveHappened: Bool = false) {
     self.error = error

@@ -63,10 +63,11 @@ extension RemoteStore {
     context: RequestContext
   ) async throws(StoreError) -> CompletedUpload {
     let call = try dialect.completeMultipartUpload(upload, parts: parts, condition: condition)
-    return try await write(call, isSilent: true, context) { () async -> CompletedUpload? in
+    return try await write(call, isSilent: true, context) {
+      () async throws(StoreError) -> CompletedUpload? in
       let tag = ETag.ofParts(parts).map { ContentProof(etag: $0) }
       guard let proof = ContentProof(checksumsOf: parts) ?? tag,
-        let found = await self.found(upload.key, proof, context), let etag = found.etag
+        let found = try await self.found(upload.key, proof, context), let etag = found.etag
       else { return nil }
       return CompletedUpload(etag: etag, crc64: found.crc64, versionID: found.versionID)
     }

@@ -35,9 +35,10 @@ extension RemoteStore {
       dialect.putObject(request, bodyHash: bodyHash(of: body)),
       by: protection
     )
-    let stored = try await send(body, with: call, context) { () async -> WriteAnswer? in
+    let stored = try await send(body, with: call, context) {
+      () async throws(StoreError) -> WriteAnswer? in
       guard !call.request.isIdempotent, let proof = await proof(of: body) else { return nil }
-      return await self.found(request.key, proof, context)
+      return try await self.found(request.key, proof, context)
     }
     return metadata(of: request, size: body.count, stored)
   }
@@ -68,10 +69,11 @@ extension RemoteStore {
     context: RequestContext
   ) async throws(StoreError) -> ObjectMetadata {
     let call = try dialect.protected(dialect.copyObject(request), by: protection)
-    let copied = try await create(call, isSilent: true, context) { () async -> WriteAnswer? in
+    let copied = try await create(call, isSilent: true, context) {
+      () async throws(StoreError) -> WriteAnswer? in
       // A copy of an object that was stored in one piece has its tag.
       guard !call.request.isIdempotent, let tag = request.source.ifMatch else { return nil }
-      return await self.found(request.target.key, ContentProof(etag: tag), context)
+      return try await self.found(request.target.key, ContentProof(etag: tag), context)
     }
     if let told = metadata(ofCopy: request, copied) { return told }
     // The answer has a tag but neither size nor metadata. What is there now may already be

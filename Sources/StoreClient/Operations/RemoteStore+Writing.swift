@@ -21,7 +21,8 @@ extension RemoteStore {
   /// try then may find the first one's work, and be refused for it.
   ///
   /// `settle` returns the answer if the store shows that the work is done and that it is
-  /// ours, else nil. The failure then stands: nothing is taken for done on a guess.
+  /// ours, else nil. The failure then stands: nothing is taken for done on a guess. It throws if
+  /// the store doesn't say; then that is the failure, since a refusal could be that of our own work.
   ///
   /// `isTelling` is false for a failure that says nothing of what the store can do with conditions.
   @discardableResult
@@ -30,7 +31,7 @@ extension RemoteStore {
     body: BodySource? = nil,
     isSilent: Bool = false,
     _ context: RequestContext,
-    settle: () async -> Answer? = { nil },
+    settle: () async throws(StoreError) -> Answer? = { () throws(StoreError) in nil },
     isTelling: (StoreError) -> Bool = { _ in true }
   ) async throws(StoreError) -> Answer {
     do throws(TryFailure) {
@@ -38,7 +39,7 @@ extension RemoteStore {
     } catch {
       if isTelling(error.error) { learn(from: error.error, call.request) }
       let isSettleable = error.mayHaveHappened && error.error.kind != .cancelled
-      if isSettleable, let answer = await settle() { return answer }
+      if isSettleable, let answer = try await settle() { return answer }
       throw error.error
     }
   }
@@ -59,14 +60,21 @@ extension RemoteStore {
     }
   }
 
-  /// Returns what the store has at `key` if it is what `proof` describes.
+  /// Returns what the store has at `key` if it is what `proof` describes; throws if the store can't
+  /// be asked.
   func found(
     _ key: ObjectKey,
     _ proof: ContentProof,
     _ context: RequestContext
-  ) async -> WriteAnswer? {
-    let metadata = try? await head(key, versionID: nil, ifMatch: nil, context: context)
-    guard let metadata, proof.describes(metadata) else { return nil }
+  ) async throws(StoreError) -> WriteAnswer? {
+    let metadata: ObjectMetadata
+    do throws(StoreError) {
+      metadata = try await head(key, versionID: nil, ifMatch: nil, context: context)
+    } catch {
+      guard error.kind == .notFound else { throw error }
+      return nil
+    }
+    guard proof.describes(metadata) else { return nil }
     return WriteAnswer(
       etag: metadata.version.etag,
       lastModified: metadata.version.lastModified,

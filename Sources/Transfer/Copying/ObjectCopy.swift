@@ -86,7 +86,7 @@ package struct ObjectCopy: Sendable {
   /// What an earlier try has made the object, although its answer never came.
   ///
   /// - Returns: what is at the target's key, if it is what the parts of the checkpoint make.
-  /// - Throws: `TransferError` if the checkpoint can't be read or is another task's.
+  /// - Throws: `TransferError` if the checkpoint can't be read or is another task's, or the store can't be asked.
   func completed() async throws(TransferError) -> StoredObject? {
     guard let checkpoint else { return nil }
     return try await checkpoint.whileLocked(on: environment.disk) {
@@ -99,7 +99,7 @@ package struct ObjectCopy: Sendable {
       guard parts.reduce(0, { $0 + ($1.size ?? 0) }) == earlier.identity.version.size else {
         return nil
       }
-      return await steps(PutRequest(key: request.targetKey)).completed(parts, crc64: nil)
+      return try await steps(PutRequest(key: request.targetKey)).completed(parts, crc64: nil)
     }
   }
 
@@ -133,6 +133,7 @@ package struct ObjectCopy: Sendable {
       store: target,
       request: put,
       retryCountMax: request.retryCountMax,
+      retryPatience: request.retryPatience,
       environment: environment,
       report: report
     )

@@ -44,6 +44,8 @@ package struct ObjectCopyRequest: Hashable, Sendable {
   package var parallel = 8
   /// How often the store retries each request; nil leaves it to the deadline.
   package var retryCountMax: Int?
+  /// How long after its first failure a request is tried again; nil leaves it to the deadline.
+  package var retryPatience: Duration?
   /// Bytes that the store may copy per second, as parts are begun; nil is no limit.
   package var rateMax: Int?
   /// A file, or an existing directory for a generated name; nil keeps no checkpoint.

@@ -50,17 +50,14 @@ extension MultipartSteps {
   /// Looks whether an upload that the store doesn't know any more has become its object.
   ///
   /// - Returns: the object; nil if nothing shows that it is there.
+  /// - Throws: `TransferError` if the store can't be asked: what it has must not be sent again then, to be
+  ///   refused for what is there.
   func completed(
     _ parts: [UploadedPart],
     crc64: UInt64?
-  ) async -> StoredObject? {
+  ) async throws(TransferError) -> StoredObject? {
     let completion = Completion(parts, crc64: crc64)
-    let found = try? await store.head(
-      request.key,
-      versionID: nil,
-      ifMatch: nil,
-      context: context()
-    )
+    let found = try await found()
     let verdict = CompletionVerdict(
       isUploadThere: false,
       found: found,
@@ -71,6 +68,16 @@ extension MultipartSteps {
     )
     guard case .done(let metadata) = verdict else { return nil }
     return StoredObject(metadata)
+  }
+
+  /// What is at the key; nil if nothing is.
+  func found() async throws(TransferError) -> ObjectMetadata? {
+    do throws(StoreError) {
+      return try await store.head(request.key, versionID: nil, ifMatch: nil, context: context())
+    } catch {
+      guard error.kind == .notFound else { throw TransferError(error) }
+      return nil
+    }
   }
 
   /// The store computes a checksum of each object.

@@ -10,6 +10,8 @@ struct MultipartSteps: Sendable {
   let request: PutRequest
   /// How often the store retries each request; nil leaves it to the deadline.
   let retryCountMax: Int?
+  /// How long after its first failure a request is tried again; nil leaves it to the deadline.
+  var retryPatience: Duration?
   let environment: TransferEnvironment
   let report: @Sendable (MultipartEvent) -> Void
 
@@ -30,7 +32,8 @@ struct MultipartSteps: Sendable {
   func context(_ patience: Duration? = nil) -> RequestContext {
     RequestContext(
       deadline: environment.time.now + (patience ?? Self.shortPatience),
-      retryCountMax: retryCountMax
+      retryCountMax: retryCountMax,
+      retryPatience: retryPatience
     )
   }
 

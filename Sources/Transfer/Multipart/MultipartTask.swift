@@ -18,6 +18,10 @@ struct MultipartTask: Sendable {
   let storeName: String
   /// Where the checkpoint lies; nil keeps none.
   let checkpointPath: String?
+  /// It goes on without a checkpoint if the disk is too full for one.
+  ///
+  /// Of what only this disk has: it becomes free when the store has that.
+  var isCheckpointDispensable = false
   /// Parts in flight.
   let parallel: Int
   /// The source's checksum, where it is known.
@@ -79,7 +83,7 @@ struct MultipartTask: Sendable {
       }
     default:
       // Without a checkpoint nobody will know the upload.
-      guard checkpointPath == nil else { break }
+      guard !upload.isRecorded else { break }
       await steps.putAway(upload.reference)
     }
     throw error
@@ -118,7 +122,7 @@ struct MultipartTask: Sendable {
       guard error.kind == .noSuchUpload else { throw TransferError(error) }
       let resumption = UploadResumption(plan: plan, recorded: recorded, listed: recorded)
       if resumption.missing.isEmpty,
-        let stored = await steps.completed(resumption.kept, crc64: crc64)
+        let stored = try await steps.completed(resumption.kept, crc64: crc64)
       {
         return .completed(try await steps.verified(stored, crc64: crc64))
       }
@@ -151,7 +155,25 @@ struct MultipartTask: Sendable {
       }
       return RecordedUpload(checkpoint, file, log: environment.log)
     } catch {
-      throw TransferError(error, path: path)
+      guard isCheckpointDispensable, error.isNoSpace else {
+        throw TransferError(error, path: path)
+      }
+      let reference = checkpoint.upload.reference
+      environment.log.write(
+        .warning,
+        "the upload \(reference.uploadID) of \(reference.key) can't be recorded; a crash would leave it at "
+          + "the store: \(error)"
+      )
+      return RecordedUpload(checkpoint, nil, log: environment.log)
     }
+  }
+}
+
+extension PartFile.OpenError {
+  /// The disk is full, or the user's share of it.
+  fileprivate var isNoSpace: Bool {
+    guard case .disk(let failure) = self else { return false }
+    // ENOSPC, EDQUOT.
+    return failure.errno == 28 || failure.errno == 122
   }
 }

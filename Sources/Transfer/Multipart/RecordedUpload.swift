@@ -18,6 +18,9 @@ final class RecordedUpload: Sendable {
     self.log = log
   }
 
+  /// The disk has its id: whoever finds the checkpoint can go on with it, or give it up.
+  var isRecorded: Bool { file != nil }
+
   /// The parts that the store has.
   var parts: [UploadedPart] { checkpoint.withLock { Array($0.parts.values) } }
 

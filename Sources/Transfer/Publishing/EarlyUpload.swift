@@ -21,6 +21,7 @@ package final class EarlyUpload: Sendable {
     of storeName: String,
     checkpointPath: String,
     retryCountMax: Int?,
+    retryPatience: Duration? = nil,
     to store: any ObjectStore,
     in environment: TransferEnvironment
   ) {
@@ -32,6 +33,7 @@ package final class EarlyUpload: Sendable {
       store: store,
       request: target,
       retryCountMax: retryCountMax,
+      retryPatience: retryPatience,
       environment: environment,
       report: { _ in }
     )

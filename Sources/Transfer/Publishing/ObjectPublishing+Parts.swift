@@ -24,6 +24,7 @@ extension ObjectPublishing {
       identity: request.identity,
       storeName: request.storeName,
       checkpointPath: request.checkpointPath,
+      isCheckpointDispensable: true,
       parallel: PartLimits.parallel(request.parallel),
       crc64: nil,
       faults: faults,

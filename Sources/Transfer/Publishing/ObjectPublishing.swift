@@ -115,13 +115,14 @@ package struct ObjectPublishing: Sendable {
     }
   }
 
-  private func steps(_ condition: WriteCondition) -> MultipartSteps {
+  func steps(_ condition: WriteCondition) -> MultipartSteps {
     var target = request.target
     target.condition = condition
     return MultipartSteps(
       store: store,
       request: target,
       retryCountMax: request.retryCountMax,
+      retryPatience: request.retryPatience,
       environment: environment,
       report: report
     )
@@ -168,15 +169,14 @@ package struct ObjectPublishing: Sendable {
   private func put(_ steps: MultipartSteps) async throws(TransferError) -> StoredObject {
     let range = ByteRange(0, request.draft.size)
     guard !range.isEmpty else {
-      return try await steps.putWhole(.empty, isRepeated: request.isRepeated) {
+      return try await steps.putWhole(.empty) {
         (kinds) throws(TransferError) in PartChecksums.of([], kinds)
       }
     }
     let file = try await bytes(range)
-    return try await steps.putWhole(
-      .file(descriptor: file.number, range: range),
-      isRepeated: request.isRepeated
-    ) { (kinds) async throws(TransferError) in try await checksums(range, of: file, kinds) }
+    return try await steps.putWhole(.file(descriptor: file.number, range: range)) {
+      (kinds) async throws(TransferError) in try await checksums(range, of: file, kinds)
+    }
   }
 
   /// Gives an object other headers and user metadata where it is.
@@ -253,6 +253,7 @@ package struct ObjectPublishing: Sendable {
     copy.facts = .replaced(facts.headers, userMetadata: facts.userMetadata, tags: facts.tags)
     copy.parallel = request.parallel
     copy.retryCountMax = request.retryCountMax
+    copy.retryPatience = request.retryPatience
     do throws(TransferError) {
       return try await ObjectCopy(copy, from: store, to: store, in: environment, report: report)
         .run()

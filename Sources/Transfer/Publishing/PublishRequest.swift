@@ -20,10 +20,10 @@ package struct PublishRequest: Sendable {
   package var parallel = 8
   /// How often the store retries each request; nil leaves it to the deadline.
   package var retryCountMax: Int?
+  /// How long after its first failure a request is tried again; nil leaves it to the deadline.
+  package var retryPatience: Duration?
   /// Tags or storage class are others than the object's, which only a copy can change.
   package var needsCopy = true
-  /// An earlier try of the same may have been done though no answer said so.
-  package var isRepeated = false
 
   /// How the store is to keep the object, by the names that users know.
   package var storageTask: [String: String] = [:]

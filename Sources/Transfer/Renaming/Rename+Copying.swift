@@ -104,6 +104,7 @@ extension Rename {
     copy.limits = plan.limits
     copy.parallel = parallel
     copy.retryCountMax = plan.retryCountMax
+    copy.retryPatience = plan.retryPatience
     copy.checkpoint = plan.journalDirectory
     return ObjectCopy(
       copy,

@@ -33,6 +33,8 @@ package struct RenamePlan: Hashable, Sendable {
   package var limits = PartLimits()
   /// How often the store retries each request; nil leaves it to the deadline.
   package var retryCountMax: Int?
+  /// For how long the store retries each request of a copy in parts; nil leaves it to the deadline.
+  package var retryPatience: Duration?
 
   /// How a journal's name ends.
   static let suffix = ".rename"

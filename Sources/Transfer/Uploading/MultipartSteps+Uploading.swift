@@ -16,15 +16,13 @@ extension MultipartSteps {
 
   /// Stores an object by one request.
   ///
-  /// What it takes:
-  /// * body: its bytes.
-  /// * isRepeated: an earlier try may have been done though no answer said so: if the condition is refused,
-  ///   and what is there has these bytes and facts, it is that.
-  /// * checksums: what the bytes are.
-  /// Returns: what the store says of the object.
+  /// - Parameters:
+  ///   - body: its bytes.
+  ///   - checksums: what the bytes are.
+  /// - Returns: what the store says of the object.
+  /// - Throws: `TransferError`: `.targetChanged` if the condition doesn't hold.
   func putWhole(
     _ body: BodySource,
-    isRepeated: Bool = false,
     checksums: (ChecksumKinds) async throws(TransferError) -> PartChecksums
   ) async throws(TransferError) -> StoredObject {
     report(.started(size: body.count, partCount: 0, presentByteCount: 0))
@@ -32,37 +30,11 @@ extension MultipartSteps {
     do throws(StoreError) {
       metadata = try await store.put(request, body: body, context: context(Self.bodyPatience))
     } catch {
-      if isRepeated, error.isRefusedCondition {
-        let sums = try await checksums(ChecksumKinds(crc64: true, md5: true))
-        if let stored = await stored(size: body.count, sums) { return stored }
-      }
       throw failure(error)
     }
     // The store's tag of a whole object the store's client compares.
     let kinds = ChecksumKinds(crc64: PartProof(store.capabilities).kinds.crc64, md5: false)
     return try await verified(StoredObject(metadata), crc64: try await checksums(kinds).crc64)
-  }
-
-  /// What is at the key, if it is the object that this request makes; nil if nothing shows that.
-  private func stored(size: Int, _ sums: PartChecksums) async -> StoredObject? {
-    let found = try? await store.head(
-      request.key,
-      versionID: nil,
-      ifMatch: nil,
-      context: context()
-    )
-    let verdict = CompletionVerdict(
-      isUploadThere: false,
-      found: found,
-      size: size,
-      etag: sums.md5,
-      crc64: sums.crc64,
-      before: nil
-    )
-    guard case .done(let metadata) = verdict, metadata.userMetadata == request.userMetadata else {
-      return nil
-    }
-    return StoredObject(metadata)
   }
 
   /// Sends a part, once more if the store got something else than was sent.
