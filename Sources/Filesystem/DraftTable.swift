@@ -68,6 +68,29 @@ struct ShownFacts: Hashable, Sendable {
   var groupID: UInt32?
   var modified: Timestamp?
 
+  /// Creates facts; what is nil is as it is.
+  init(
+    permissions: UInt16? = nil,
+    userID: UInt32? = nil,
+    groupID: UInt32? = nil,
+    modified: Timestamp? = nil
+  ) {
+    self.permissions = permissions
+    self.userID = userID
+    self.groupID = groupID
+    self.modified = modified
+  }
+
+  /// What metadata says.
+  init(_ posix: PosixMetadata) {
+    self.init(
+      permissions: posix.permissions,
+      userID: posix.userID,
+      groupID: posix.groupID,
+      modified: posix.modified
+    )
+  }
+
   /// Shows what was changed.
   mutating func apply(_ changes: AttributeChanges, at now: Timestamp) {
     permissions = changes.permissions ?? permissions

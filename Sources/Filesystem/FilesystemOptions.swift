@@ -31,6 +31,8 @@ package struct FilesystemOptions: Sendable {
   package var contentTypes = ContentTypes()
   /// How owner, mode and time that a program sets are stored.
   package var metadataStyle = MetadataStyle.s3fs
+  /// Whether files are asked for what a listing doesn't tell.
+  package var metadataSource = MetadataSource.listing
   /// What bounds the guesses of reads.
   package var prefetch = PrefetchPolicy.Limits()
   /// Files that are wholly in the cache are offered to the kernel to read by itself.

@@ -47,9 +47,7 @@ extension MountedBucket {
     let now = time.now
     let (prefix, component) = object.key.place
     let modified = draft.modified
-    if let metadata = object.userMetadata {
-      facts.withLock { $0.note(metadata, of: object.version) }
-    }
+    remember(object, askedAt: now)
     let node = tables.withLock { tables -> NodeID? in
       guard tables.drafts.draft(at: object.key) === draft else { return nil }
       let node = tables.inodes.nodeID(component, .file, in: prefix)

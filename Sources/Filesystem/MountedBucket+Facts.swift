@@ -1,11 +1,32 @@
-internal import Core
+package import Core
 internal import ObjectFiles
 internal import Support
 
 // What an object has beside its bytes: user metadata, and what `stat` shows of it.
 extension MountedBucket {
+  /// Remembers what the store has of a version, for this mount and the next.
+  func remember(_ object: ObjectMetadata, askedAt: Instant) {
+    let news = facts.withLock { $0.note(object, askedAt: askedAt) }
+    if let news { recordFacts?(news) }
+  }
+
+  /// Whether an object is a symbolic link; nil if that isn't known.
+  func isLink(_ entry: Entry) -> Bool? {
+    guard entry.kind == .file else { return false }
+    return facts.withLock { $0.facts(of: entry).map { $0.posix.kind == .symbolicLink } }
+  }
+
+  /// What the store said of a version a moment ago, so that it needn't be asked again.
+  func recentAnswer(of entry: Entry) -> ObjectMetadata? {
+    let oldest = time.now - timeToLive
+    let known = facts.withLock { $0.facts(of: entry) }
+    guard let known, known.askedAt >= oldest, var object = known.answer else { return nil }
+    object.version = entry.version
+    return object
+  }
+
   /// The store has told what belongs to an object, having been asked at `askedAt`.
-  func learnFacts(_ object: ObjectMetadata, askedAt: Instant) {
+  package func learnFacts(_ object: ObjectMetadata, askedAt: Instant) {
     guard let metadata = object.userMetadata else { return }
     let (prefix, component) = object.key.place
     let (node, draft, isOlder) = tables.withLock { tables in
@@ -16,7 +37,7 @@ extension MountedBucket {
       return (node, node.flatMap { tables.drafts[$0] }, isOlder ?? false)
     }
     guard !isOlder, !(draft?.isDirty ?? false) else { return }
-    facts.withLock { $0.note(metadata, of: object.version) }
+    remember(object, askedAt: askedAt)
     guard let node, options.metadataStyle != .none else { return }
     // It is what another client may have made of it.
     tables.withLock { tables in
@@ -87,13 +108,18 @@ extension MountedBucket {
 }
 
 extension PosixMetadata {
-  /// What is stored of a new file, because the mount's options would show it otherwise.
-  init(of made: NewNode, differingFrom options: FilesystemOptions) {
+  /// What is stored of a new file or link, because the mount's options would show it otherwise.
+  init(of made: NewNode, _ kind: FileKind = .file, differingFrom options: FilesystemOptions) {
     self.init()
-    let permissions = options.fileMode & ~options.umask
-    if made.permissions != permissions { self.permissions = made.permissions }
     if made.userID != options.userID { userID = made.userID }
     if made.groupID != options.groupID { groupID = made.groupID }
+    guard kind == .file else {
+      // The bits of a link mean nothing; all have these.
+      (self.kind, self.permissions) = (kind, MountedBucket.linkPermissions)
+      return
+    }
+    let permissions = options.fileMode & ~options.umask
+    if made.permissions != permissions { self.permissions = made.permissions }
   }
 
   /// Takes over what a program sets; the time goes its own way, see `Drafts.Settings.metadataStyle`.

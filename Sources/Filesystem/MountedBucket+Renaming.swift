@@ -82,7 +82,7 @@ extension MountedBucket {
     guard let drafts else { throw FileError(.readOnly, "the mount is read-only") }
     let moved = draft?.base?.version ?? version
     let object = try await drafts.moveObject(moved, to: target.key, replaces: replaces).get()
-    facts.withLock { $0.copied(moved, to: object.version) }
+    remember(object, askedAt: time.now)
     renamed(source, target, to: object, draft)
     if let replaced { endReplaced(replaced, at: target.key) }
     mayHaveEmptied(source.directory)

@@ -40,7 +40,7 @@ extension MountedBucket {
         if isTruncated { try known.resize(to: 0) }
         return .success(known)
       }
-      var object = ObjectMetadata(version: entry.version)
+      var object = recentAnswer(of: entry) ?? ObjectMetadata(version: entry.version)
       object.storageClass = entry.storageClass
       let made = try drafts.edit(object, isTruncated: isTruncated)
       let draft = tables.withLock { tables -> Draft in

@@ -11,6 +11,7 @@ internal import Transfer
 struct MountParts: Sendable {
   private let settings: MountSettings
   private let cache: ObjectCache
+  private let record: FactsRecord
   private let filesystem: MountedBucket
   private let metrics: Metrics
   private let errors: ErrorRing
@@ -54,6 +55,7 @@ struct MountParts: Sendable {
       warn(MountPreparation.emptyCacheWarning(settings, known))
       offline.learn(known)
     }
+    let (record, knownFacts) = FactsRecord.open(in: cache.path, log: log)
     let filesystem = MountedBucket(
       store: store,
       cache: cache,
@@ -64,13 +66,19 @@ struct MountParts: Sendable {
       memory: budget,
       errors: errors,
       log: log,
+      knownFacts: knownFacts,
+      recordFacts: { record.append($0) },
       makeDrafts: try drafts(settings, bucket.location, store, cache, environment)
     )
+    environment.answers.listen { [weak filesystem] object, askedAt in
+      filesystem?.learnFacts(object, askedAt: askedAt)
+    }
     warn((await filesystem.recoverDrafts())?.message)
     filesystem.startRecoveringRenamings()
     return MountParts(
       settings: settings,
       cache: cache,
+      record: record,
       filesystem: filesystem,
       metrics: metrics,
       errors: errors,
@@ -163,6 +171,7 @@ struct MountParts: Sendable {
     options.isOffline = settings.isOffline
     options.contentTypes = contentTypes()
     options.metadataStyle = settings.metadataStyle
+    options.metadataSource = settings.metadataSource
     // The other half is left to transfers.
     options.listingMemoryMax = settings.memory / 2
     options.prefetch = PrefetchPolicy.Limits(
@@ -246,6 +255,7 @@ struct MountParts: Sendable {
 
   /// Ends what is on its way, keeps what arrived, and lets go of the cache.
   func close() async {
+    await record.finish()
     await cache.close()
   }
 

@@ -42,6 +42,8 @@ package struct MountSettings: Sendable {
   package var directoryMode: UInt16 = 0o755
   /// How owner, mode and time that a program sets are stored.
   package var metadataStyle = MetadataStyle.s3fs
+  /// Whether files are asked for what a listing doesn't tell of them.
+  package var metadataSource = MetadataSource.listing
   /// How long a closed file may lie on the local disk alone; nil: `close` waits for the store.
   package var writeBackDelay: Duration?
   /// True if other users may enter.
@@ -90,6 +92,8 @@ package struct MountSettings: Sendable {
     directoryMode = invocation.number(.directoryMode).map { UInt16($0) } ?? directoryMode
     metadataStyle =
       invocation.text(.metadataStyle).flatMap(MetadataStyle.init(rawValue:)) ?? metadataStyle
+    metadataSource =
+      invocation.text(.metadataFrom).flatMap(MetadataSource.init(rawValue:)) ?? metadataSource
     writeBackDelay = invocation.duration(.writeBack)
     allowsOther = invocation.has(.allowOther)
     allowsNonEmpty = invocation.has(.nonEmpty)
