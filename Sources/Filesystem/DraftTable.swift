@@ -18,8 +18,12 @@ struct DraftTable {
   /// The node whose bytes are a draft's, if the kernel knows it.
   func node(of draft: Draft) -> NodeID? { byNode.first { $0.value === draft }?.key }
 
-  /// True if there are drafts below a directory's prefix.
-  func hasDraft(below prefix: ObjectKey) -> Bool { byKey.keys.contains { $0.hasPrefix(prefix) } }
+  /// True if there are drafts below a directory's prefix, that of its own marker apart.
+  func hasDraft(below prefix: ObjectKey) -> Bool {
+    byKey.contains { key, draft in
+      key.hasPrefix(prefix) && !(key == prefix && MountedBucket.isOfMarker(draft))
+    }
+  }
 
   /// The drafts whose names are below a directory's prefix.
   func drafts(below prefix: ObjectKey) -> [Draft] {

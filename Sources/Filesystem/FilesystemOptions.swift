@@ -33,6 +33,9 @@ package struct FilesystemOptions: Sendable {
   package var metadataStyle = MetadataStyle.s3fs
   /// Whether files are asked for what a listing doesn't tell.
   package var metadataSource = MetadataSource.listing
+  /// How long what is set of a closed file or of a directory may wait for what else is set, on the local
+  /// disk alone; zero stores each by itself.
+  package var attributeDelay: Duration = .zero
   /// What bounds the guesses of reads.
   package var prefetch = PrefetchPolicy.Limits()
   /// Files that are wholly in the cache are offered to the kernel to read by itself.

@@ -110,7 +110,10 @@ extension MountedBucket {
     guard let known else { return .failure(Self.unknownNode) }
     guard let entry = known.entry else {
       let root = directoryAttributes(inodeNumber: InodeNumber.root)
-      return .success(.directory(root.showing(shown)))
+      let posix = facts.withLock { $0.facts(ofDirectory: options.directoryPrefix)?.posix }
+      return .success(
+        .directory(root.showing(posix.map { ShownFacts($0) }).showing(shown))
+      )
     }
     if known.isSuperseded { return .failure(superseded(entry)) }
     if entry.kind == .directory {

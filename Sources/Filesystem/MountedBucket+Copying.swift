@@ -10,38 +10,81 @@ extension MountedBucket {
     at offset: Int,
     reply: consuming Reply<WrittenAnswer>
   ) {
-    let origin: CopyOrigin
-    switch (copyOrigin(source), writable(target, "copy_file_range", dirties: false)) {
-    case (.failure(let error), _), (.success, .failure(let error)):
+    if let draft = deferredDraft(of: source) {
+      // What is copied from is a version, which storing attributes may replace: that comes first.
+      let parked = ParkedReply(reply)
+      _ = startControlTask { [self] in
+        _ = await publish(draft)
+        let outcome = plannedCopy(from: source, range, to: target, at: offset)
+        aheadPool.submit { [self] in
+          switch outcome.flatMap({ run($0) }) {
+          case .success(let answer): parked.succeed(answer)
+          case .failure(let error): parked.fail(error)
+          }
+        }
+      }
+      return
+    }
+    let copy: PlannedCopy
+    switch plannedCopy(from: source, range, to: target, at: offset) {
+    case .failure(let error):
       reply.fail(error)
       return
-    case (.success(let found), .success(let open)):
-      origin = found
-      let wanted = range.clamped(to: ByteRange(0, found.size))
-      guard !wanted.isEmpty else {
-        reply.succeed(WrittenAnswer(count: 0))
-        return
+    case .success(let planned): copy = planned
+    }
+    guard copy.origin.movesBytes(copy.range) else {
+      switch run(copy) {
+      case .success(let answer): reply.succeed(answer)
+      case .failure(let error): reply.fail(error)
       }
-      tables.withLock { Self.dirtied(open.node, &$0) }
-      guard origin.movesBytes(wanted) else {
-        do throws(FileError) {
-          reply.succeed(WrittenAnswer(count: try origin.copy(wanted, to: open.draft, at: offset)))
-        } catch {
-          report(error, "copy_file_range", open)
-          reply.fail(error)
-        }
-        return
+      return
+    }
+    // Bytes on the local disk are copied there, which may take a while.
+    let parked = ParkedReply(reply)
+    aheadPool.submit { [self] in
+      switch run(copy) {
+      case .success(let answer): parked.succeed(answer)
+      case .failure(let error): parked.fail(error)
       }
-      // Bytes on the local disk are copied there, which may take a while.
-      let parked = ParkedReply(reply)
-      aheadPool.submit { [self] in
-        do throws(FileError) {
-          parked.succeed(WrittenAnswer(count: try origin.copy(wanted, to: open.draft, at: offset)))
-        } catch {
-          report(error, "copy_file_range", open)
-          parked.fail(error)
-        }
+    }
+  }
+
+  /// What is copied where.
+  private struct PlannedCopy: Sendable {
+    let origin: CopyOrigin
+    /// Of the origin; may be empty.
+    let range: ByteRange
+    let target: Writable
+    let offset: Int
+  }
+
+  private func plannedCopy(
+    from source: HandleID,
+    _ range: ByteRange,
+    to target: HandleID,
+    at offset: Int
+  ) -> Result<PlannedCopy, FileError> {
+    copyOrigin(source).flatMap { origin in
+      writable(target, "copy_file_range", dirties: false).map { open in
+        PlannedCopy(
+          origin: origin,
+          range: range.clamped(to: ByteRange(0, origin.size)),
+          target: open,
+          offset: offset
+        )
       }
+    }
+  }
+
+  private func run(_ copy: PlannedCopy) -> Result<WrittenAnswer, FileError> {
+    guard !copy.range.isEmpty else { return .success(WrittenAnswer(count: 0)) }
+    tables.withLock { Self.dirtied(copy.target.node, &$0) }
+    do throws(FileError) {
+      let count = try copy.origin.copy(copy.range, to: copy.target.draft, at: copy.offset)
+      return .success(WrittenAnswer(count: count))
+    } catch {
+      report(error, "copy_file_range", copy.target)
+      return .failure(error)
     }
   }
 

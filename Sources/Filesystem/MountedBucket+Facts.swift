@@ -51,21 +51,34 @@ extension MountedBucket {
   }
 
   /// Changes what an object has beside its bytes: with the next close of a file that is open to be written,
-  /// else at once, by one request that replaces it.
+  /// else by a request that replaces it, at once or a moment later.
   ///
   /// - Parameters:
   ///   - node: the file.
   ///   - entry: what is known of it.
   ///   - time: the modification time to be set; nil keeps what there is.
   ///   - change: is called twice, and must not call anything.
-  /// - Returns: success when the store has it, or a close will bring it there.
+  /// - Returns: success when the store has it, or it is kept on the local disk to be brought there.
   func changeFacts(
     of node: NodeID,
     _ entry: Entry,
     time: Timestamp? = nil,
     _ change: @Sendable (inout ObjectFacts) throws(FileError) -> Void
   ) async -> Result<Void, FileError> {
+    await turns.whileTaken([entry.key]) {
+      await changeFactsInTurn(of: node, entry, time: time, change)
+    }
+  }
+
+  private func changeFactsInTurn(
+    of node: NodeID,
+    _ entry: Entry,
+    time: Timestamp?,
+    _ change: @Sendable (inout ObjectFacts) throws(FileError) -> Void
+  ) async -> Result<Void, FileError> {
     do throws(FileError) {
+      // It may have been renamed or stored meanwhile.
+      let entry = tables.withLock { $0.inodes.node(node)?.entry } ?? entry
       let draft = try self.draft(of: node, entry).get()
       let facts = try await draft.loadFacts().get()
       var wanted = facts
@@ -82,14 +95,14 @@ extension MountedBucket {
       draft.updateFacts { facts in try? change(&facts) }
       if let time = time ?? kept { draft.setModified(time) }
       guard !tables.withLock({ $0.open.hasWriter(node) }) else { return .success(()) }
-      let outcome = await publish(draft)
+      let outcome = await store(draft)
       // Whoever is told that it failed expects it not to be done later. What else has changed stays.
       if case .failure = outcome, !wasDirty, draft.withdraw(to: facts, modified: before),
         let object = draft.base
       {
         published(draft, object)
       }
-      endDraft(of: node)
+      if options.attributeDelay == .zero { endDraft(of: node) }
       return outcome
     } catch {
       endDraft(of: node)

@@ -70,11 +70,18 @@ extension MountedBucket {
     let (draft, replaced) = tables.withLock { tables in
       (tables.drafts.draft(at: source.key), tables.drafts.draft(at: target.key))
     }
-    // What is renamed is what the store has, all of it.
-    if let draft, draft.isDirty { _ = try await draft.publish().get() }
     // What is replaced must not be published over it.
     await replaced?.discard()
     await fetchForReaders(at: target)
+    if let draft, draft.isDirty {
+      if try await isRenamedWithFacts(draft, source, to: target, replaces: replaces) {
+        if let replaced { endReplaced(replaced, at: target.key) }
+        mayHaveEmptied(source.directory)
+        return
+      }
+      // What is renamed is what the store has, all of it.
+      _ = try await draft.publish().get()
+    }
     let version = tables.withLock { tables in
       tables.inodes.nodeID(entry.component, .file, in: source.directory.prefix)
         .flatMap { tables.inodes.node($0)?.entry?.version } ?? entry.version
@@ -86,6 +93,50 @@ extension MountedBucket {
     renamed(source, target, to: object, draft)
     if let replaced { endReplaced(replaced, at: target.key) }
     mayHaveEmptied(source.directory)
+  }
+
+  /// Renames a file of which only attributes are not stored yet by one copy that has them.
+  ///
+  /// - Returns: false, and nothing has happened, if there is another way that is as cheap, or must be gone.
+  private func isRenamedWithFacts(
+    _ draft: Draft,
+    _ source: Place,
+    to target: Place,
+    replaces: Bool
+  ) async throws(FileError) -> Bool {
+    let store = queries.store
+    guard !store.capabilities.hasInPlaceMetadata, store.capabilities.hasNativeRename == false,
+      let etag = draft.base?.version.etag,
+      draft.redirect(to: target.key, replaces ? .none : .ifAbsent)
+    else { return false }
+    tables.withLock { _ = $0.moving.insert(draft.id) }
+    defer { tables.withLock { _ = $0.moving.remove(draft.id) } }
+    let object: ObjectMetadata
+    do throws(FileError) {
+      guard let made = try await draft.publish().get() else { throw absent(source) }
+      object = made
+    } catch {
+      draft.move(to: source.key, condition: .ifMatch(etag))
+      throw error
+    }
+    renamed(source, target, to: object, draft)
+    let node = tables.withLock { tables -> NodeID? in
+      guard let node = tables.drafts.node(of: draft) else { return nil }
+      if !draft.isDirty { tables.inodes.pin(node, false) }
+      return node
+    }
+    if let node { endDraft(of: node) } else { end(draft, at: target.key, nil) }
+    do throws(StoreError) {
+      try await store.delete(source.key, ifMatch: nil, context: context(.distantFuture))
+    } catch {
+      // It has both names then.
+      tables.withLock {
+        $0.changes[source.directory.prefix]?.forget(source.child.component, .file)
+      }
+      source.directory.expire()
+      throw FileError(error, of: .name).uninterrupted
+    }
+    return true
   }
 
   /// The store has a file's object under another key.

@@ -54,6 +54,7 @@ extension MountedBucket {
     }
     let notEmpty = FileError(.notEmpty, "\"\(path(of: target.prefix))\" is not empty")
     if tables.withLock({ $0.drafts.hasDraft(below: target.prefix) }) { throw notEmpty }
+    await discardMarkerDraft(of: target.prefix)
     switch await contents(of: target.prefix, by: deadline) {
     case .failure(let error): throw FileError(error, of: .name).uninterrupted
     case .success(.something): throw notEmpty

@@ -22,6 +22,12 @@ package final class MountedBucket: FileOperations {
     var changes: [ObjectKey: NameChanges] = [:]
     /// What is shown of nodes since they were changed through this mount.
     var shown: [NodeID: ShownFacts] = [:]
+    /// Files that were to be written while the kernel read them by itself: it is to ask for their bytes.
+    var writtenKeys: Set<ObjectKey> = []
+    /// Drafts that are stored in a moment, by their names.
+    var deferred: Set<String> = []
+    /// Drafts that are being renamed: what becomes of them is minded by who does that.
+    var moving: Set<String> = []
     /// The renamings of directories under way, by their old prefixes.
     var renamings: [ObjectKey: DirectoryRenaming] = [:]
     /// Names that the store said are absent, and until when that is believed.

@@ -58,8 +58,9 @@ import Testing
     await write(Self.some, in: directory)
     let path = directory.file("facts")
     var text = try SmallFile.read(path)
-    let at = try #require(text.firstIndex(of: UInt8(ascii: "7")))
-    text[at] = UInt8(ascii: "8")
+    // The third line's value.
+    let at = try #require(text.lastIndex(of: UInt8(ascii: "u")))
+    text[at] = UInt8(ascii: "U")
     try directory.write(Array(text.dropLast(3)), to: "facts")
     #expect(await read(directory) == [Self.some[0]])
     try directory.write(Array("something else".utf8), to: "facts")

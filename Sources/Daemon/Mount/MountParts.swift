@@ -172,6 +172,7 @@ struct MountParts: Sendable {
     options.contentTypes = contentTypes()
     options.metadataStyle = settings.metadataStyle
     options.metadataSource = settings.metadataSource
+    options.attributeDelay = settings.attributeDelay
     // The other half is left to transfers.
     options.listingMemoryMax = settings.memory / 2
     options.prefetch = PrefetchPolicy.Limits(

@@ -55,6 +55,10 @@ package struct MountSettings: Sendable {
   /// True if the kernel may read files that are wholly in the cache by itself.
   package var usesPassthrough = true
 
+  /// How long what is set of a closed file or of a directory may wait for what else is set: long enough for
+  /// programs that set one after the other, and soon for who looks from elsewhere.
+  package var attributeDelay: Duration { mountFlags.isSynchronous ? .zero : .seconds(1) }
+
   /// Bytes of memory that transfers may use unless it is said.
   static let memoryDefault = 256 << 20
 

@@ -96,6 +96,9 @@ struct DraftState: Sendable {
 
   var isDirty: Bool { revision != publishedRevision && !isDiscarded }
 
+  /// All of its bytes are the object's that the store has.
+  var hasOnlyFacts: Bool { base.map { extents.isWhole(of: $0.version) } ?? false }
+
   /// Some of its bytes are another object's, or another version's.
   var isOfOthers: Bool {
     extents.pieces.contains { piece in
