@@ -97,7 +97,8 @@ struct FactsMemory {
         key: ObjectKey(newPrefix.bytes + key.key.bytes.dropFirst(prefix.bytes.count)),
         etag: key.etag
       )
-      return note(Facts(facts.userMetadata, nil, askedAt: facts.askedAt), of: moved)
+      // Nobody has asked at the new key.
+      return note(Facts(facts.userMetadata, nil, askedAt: Instant(nanoseconds: .min)), of: moved)
     }
   }
 

@@ -50,10 +50,10 @@ extension MountedBucket {
         time: changes.storedTime(wanted),
         by: deadline
       ) { (facts: inout ObjectFacts) in facts.apply(changes, style, .directory) }
-      return outcome.map {
-        let shown = show(changes, of: node, at: now)
-        return AttributesAnswer(attributes: attributes.showing(shown), timeout: timeout)
-      }
+      // What can't be kept is shown all the same, as with a style that keeps nothing.
+      if case .failure(let error) = outcome, error.code != .notSupported { return .failure(error) }
+      let shown = show(changes, of: node, at: now)
+      return .success(AttributesAnswer(attributes: attributes.showing(shown), timeout: timeout))
     }
   }
 

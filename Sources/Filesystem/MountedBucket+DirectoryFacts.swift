@@ -34,6 +34,8 @@ extension MountedBucket {
     guard let drafts else { return .failure(FileError(.readOnly, "the mount is read-only")) }
     return await turns.whileTaken([prefix]) {
       do throws(FileError) {
+        let isKept = tables.withLock { $0.keepsMarkerFacts }
+        if isKept == false { throw Self.notKept }
         let pending = tables.withLock { $0.drafts.draft(at: prefix) }
         let facts = try await markerFacts(of: prefix, by: deadline).get()
         var wanted = facts
@@ -51,11 +53,45 @@ extension MountedBucket {
         if let time = newTime ?? PosixMetadata(facts.userMetadata).modified {
           draft.setModified(time)
         }
-        return await store(draft)
+        return isKept == nil ? await tried(draft) : await store(draft)
       } catch {
         return .failure(error)
       }
     }
+  }
+
+  /// Some stores have directories of their own, which keep nothing.
+  private static let notKept = FileError(
+    .notSupported,
+    "this store keeps no attributes of directories"
+  )
+
+  /// Stores the first change of a directory at once, and looks whether the store has kept it.
+  private func tried(_ draft: Draft) async -> Result<Void, FileError> {
+    let prefix = draft.key
+    let outcome = await draft.publish()
+    guard case .success(let object) = outcome, let wanted = object?.userMetadata else {
+      await draft.discard()
+      end(draft, at: prefix, nil)
+      return outcome.map { _ in }
+    }
+    let askedAt = time.now
+    let deadline = askedAt + options.deadline
+    // Who can't be asked now is asked with the next change.
+    guard case .success(let found) = await queries.head(prefix, hasFallback: false, by: deadline)
+    else {
+      return .success(())
+    }
+    let isKept = wanted.allSatisfy { found?.userMetadata?[$0.key] == $0.value }
+    tables.withLock { $0.keepsMarkerFacts = isKept }
+    guard !isKept else { return .success(()) }
+    rememberMarker(found, of: prefix, askedAt: askedAt)
+    reporter.note(
+      .warning,
+      kind: "markers",
+      "this store keeps no attributes of directories: what is set of them lasts until the unmount"
+    )
+    return .failure(Self.notKept)
   }
 
   /// What a directory's marker has; if that isn't known from a moment ago, the store is asked.

@@ -28,6 +28,8 @@ package final class MountedBucket: FileOperations {
     var deferred: Set<String> = []
     /// Drafts that are being renamed: what becomes of them is minded by who does that.
     var moving: Set<String> = []
+    /// Whether the store keeps user metadata of directories' markers; nil until it was tried.
+    var keepsMarkerFacts: Bool?
     /// The renamings of directories under way, by their old prefixes.
     var renamings: [ObjectKey: DirectoryRenaming] = [:]
     /// Names that the store said are absent, and until when that is believed.

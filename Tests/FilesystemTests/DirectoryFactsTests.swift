@@ -61,8 +61,12 @@ import Testing
 
   @Test func n4WhatIsSetOfADirectoryIsStoredByOneRequest() async throws {
     let mount = try mount(delay: Self.long)
+    // Whether the store keeps such attributes is found out once.
+    try await set(mount, try await mount.makeDirectory("first"), permissions: 0o700)
+    #expect(mount.store.calls.map(\.operation).suffix(2) == [.putObject, .headObject])
+    mount.store.forgetCalls()
     let node = try await mount.makeDirectory("d")
-    #expect(mount.store.calls.filter { $0.operation == .putObject }.count == 1)
+    #expect(mount.store.calls.map(\.operation) == [.putObject])
     mount.store.forgetCalls()
     try await set(mount, node, userID: 7)
     try await set(mount, node, permissions: 0o700)
@@ -100,17 +104,18 @@ import Testing
       let seen = try await mount.attributes(try await mount.node("d"))
       #expect(seen.permissions == 0o700 && seen.userID == 7)
       #expect(seen.modified == Timestamp(seconds: 1234))
-      // What else is set leaves the rest.
-      try await set(mount, try await mount.node("d"), permissions: 0o750)
-      let again = try await mount.attributes(try await mount.node("d"))
-      #expect(again.permissions == 0o750 && again.modified == Timestamp(seconds: 1234))
     }
+    // What else is set leaves the rest.
+    try await set(next, try await next.node("d"), permissions: 0o750)
+    let again = try await next.attributes(try await next.node("d"))
+    #expect(again.permissions == 0o750 && again.modified == Timestamp(seconds: 1234))
     #expect(try await other.names(try await other.node("d")) == ["f"])
   }
 
   @Test func n4WhatIsNotStoredYetSurvivesACrash() async throws {
     let directory = try TestDirectory()
     let mount = try mount(delay: Self.long, directory: directory)
+    try await set(mount, try await mount.makeDirectory("first"), permissions: 0o700)
     try await set(mount, try await mount.makeDirectory("d"), permissions: 0o700, seconds: 1234)
     mount.store.faults.add(Fault(.fail(.accessDenied), operation: .putObject, callCount: 99))
     let next = try self.mount(store: mount.store, directory: directory)
@@ -125,16 +130,18 @@ import Testing
 
   @Test func aDirectoryThatIsRemovedIsNotBroughtBack() async throws {
     let mount = try mount(delay: Self.long)
+    try await set(mount, try await mount.makeDirectory("first"), permissions: 0o700)
     try await set(mount, try await mount.makeDirectory("d"), permissions: 0o700)
     try await mount.removeDirectory("d")
     #expect(await mount.bucket.finish() == [])
-    #expect(try await mount.names() == [])
+    #expect(try await mount.names() == ["first"])
     #expect(mount.directory?.names("staged") == [])
     await #expect(throws: StoreError.self) { _ = try await stored(mount, "d/") }
   }
 
   @Test func aDirectoryThatIsRenamedKeepsWhatWasSet() async throws {
     let mount = try mount(delay: Self.long)
+    try await set(mount, try await mount.makeDirectory("first"), permissions: 0o700)
     try await set(mount, try await mount.makeDirectory("d"), permissions: 0o700)
     _ = try await mount.makeDirectory("e")
     try await set(mount, try await mount.node("e"), permissions: 0o711)
@@ -142,7 +149,7 @@ import Testing
     #expect(try await mount.attributes(try await mount.node("e")).permissions == 0o700)
     #expect(await mount.bucket.finish() == [])
     #expect(try await stored(mount, "e/") == ["mode": "16832"])
-    #expect(try await mount.names() == ["e"] && mount.directory?.names("staged") == [])
+    #expect(try await mount.names() == ["e", "first"] && mount.directory?.names("staged") == [])
   }
 
   @Test func userAttributesOfADirectoryAreKept() async throws {
@@ -157,7 +164,7 @@ import Testing
       reply: asked.reply()
     )
     _ = try await asked.answer()
-    #expect(try await stored(mount, "d/") == ["color": "blue"])
+    #expect(try await stored(mount, "d/") == ["mode": "16804", "color": "blue"])
     #expect(try await mount.value("user.color", of: node) == "blue")
     let other = try self.mount(store: mount.store)
     #expect(try await other.value("user.color", of: try await other.node("d")) == "blue")
@@ -189,5 +196,28 @@ import Testing
     mount.store.faults.add(Fault(.fail(.accessDenied), operation: .headObject, callCount: 99))
     await expectFailure(.accessDenied) { try await set(mount, directory, permissions: 0o700) }
     #expect(try await mount.attributes(directory).permissions == 0o755)
+  }
+
+  @Test func aStoreThatKeepsNothingIsFoundOutAndSparedTheRest() async throws {
+    var behaviour = SimulatedStore.Behaviour()
+    behaviour.keepsMarkerMetadata = false
+    let mount = try TestMount(behaviour: behaviour, writesIn: try TestDirectory())
+    let node = try await mount.makeDirectory("d")
+    try await set(mount, node, permissions: 0o700)
+    mount.store.forgetCalls()
+    let seen = try await set(mount, node, permissions: 0o711, seconds: 1234)
+    #expect(seen.permissions == 0o711 && seen.modified == Timestamp(seconds: 1234))
+    #expect(try await mount.attributes(node).permissions == 0o711)
+    let asked = Asked<EmptyAnswer>()
+    mount.bucket.setExtendedAttribute(
+      "user.color",
+      of: node,
+      to: Array("blue".utf8),
+      .any,
+      reply: asked.reply()
+    )
+    await expectFailure(.notSupported) { _ = try await asked.answer() }
+    #expect(mount.store.calls.isEmpty)
+    #expect(await mount.bucket.finish() == [] && mount.directory?.names("staged") == [])
   }
 }

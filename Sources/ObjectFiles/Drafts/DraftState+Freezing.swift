@@ -52,6 +52,7 @@ extension DraftState {
       facts: facts,
       hasNewFacts: hasNewFacts,
       needsCopy: needsCopy,
+      hasWholeFacts: hasWholeFacts,
       timeSet: isModifiedSet ? modified : nil
     )
   }

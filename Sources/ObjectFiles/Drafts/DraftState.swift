@@ -59,6 +59,8 @@ struct DraftState: Sendable {
   var whenEarlyIdle: Gate?
   /// Tags or storage class have changed since the store had them, which only a copy can bring there.
   var needsCopy = false
+  /// The facts are all that the object has which it is a copy of, or is to have of that.
+  private(set) var hasWholeFacts = false
   /// What the journal doesn't say yet.
   var unwritten = DraftChangeQueue()
   /// A journal that has become larger is begun anew.
@@ -85,6 +87,7 @@ struct DraftState: Sendable {
     let facts: ObjectFacts
     let hasNewFacts: Bool
     let needsCopy: Bool
+    let hasWholeFacts: Bool
     /// The time that a program set; nil if something was written since.
     let timeSet: Timestamp?
   }
@@ -202,6 +205,7 @@ struct DraftState: Sendable {
   ) {
     self.key = key
     guard let version, let old = base?.version else {
+      hasWholeFacts = hasWholeFacts || (knowsFacts && hasOnlyFacts)
       self.condition = condition
       base = nil
       revision += 1
@@ -216,6 +220,7 @@ struct DraftState: Sendable {
     guard let frozen else { return }
     extents = extents.rebased(onto: version, since: frozen.extents)
     base = ObjectMetadata(version: version)
+    hasWholeFacts = false
     publishedRevision = frozen.revision
     if revision == frozen.revision {
       hasNewFacts = false
@@ -232,6 +237,7 @@ struct DraftState: Sendable {
   private mutating func contentChanged(_ range: ByteRange, at now: Timestamp) {
     if frozenFile > 0 { changed.insert(range) }
     early?.parts.changed(range)
+    hasWholeFacts = false
     revision += 1
     modified = now
     isModifiedSet = false

@@ -101,6 +101,7 @@ final class FrozenDraft: Sendable {
     request.retryCountMax = environment.settings.retryCountMax
     request.isRepeated = snapshot.isRepeated
     request.needsCopy = snapshot.needsCopy
+    request.hasWholeFacts = snapshot.hasWholeFacts
     return request
   }
 

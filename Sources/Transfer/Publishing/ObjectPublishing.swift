@@ -244,7 +244,8 @@ package struct ObjectPublishing: Sendable {
     copy.conditions.ifMatch = version.etag
     copy.condition = target.condition
     copy.storageClass = target.storageClass
-    let facts = version.key == target.key ? target : try await joined(target, with: version)
+    let isWhole = version.key == target.key || request.hasWholeFacts
+    let facts = isWhole ? target : try await joined(target, with: version)
     copy.facts = .replaced(facts.headers, userMetadata: facts.userMetadata, tags: facts.tags)
     copy.parallel = request.parallel
     copy.retryCountMax = request.retryCountMax

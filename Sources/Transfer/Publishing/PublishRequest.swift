@@ -22,6 +22,8 @@ package struct PublishRequest: Sendable {
   package var retryCountMax: Int?
   /// Tags or storage class are others than the object's, which only a copy can change.
   package var needsCopy = true
+  /// What is copied from another key has nothing beside its bytes that the target's facts don't say.
+  package var hasWholeFacts = false
   /// An earlier try of the same may have been done though no answer said so.
   package var isRepeated = false
 
