@@ -76,7 +76,8 @@ struct ChildChanges: Sendable {
     func known(_ change: NameChanges.Change?, _ kind: FileKind) -> Known? {
       if let change {
         let until = change.settledAt.map { $0 + span } ?? now + span
-        let isNews = base.map { change.isNews(to: $0.listing.startedAt) } ?? (until > now)
+        let isNews =
+          base.map { change.isNews(toListingSince: $0.listing.startedAt) } ?? (until > now)
         if isNews { return Known(state: change.state, until: max(until, now), isChange: true) }
       }
       return base?.state(of: child.component, kind)

@@ -309,8 +309,8 @@ struct DirectoryCursor: DirectorySource {
       (isListed, found) = (false, entry)
     }
     let (component, startedAt) = (Array(found.component), listing.startedAt)
-    let state = changes.names.state(of: component, found.kind, since: startedAt)
-    let below = changes.names.state(of: component, .directory, since: startedAt)
+    let state = changes.names.state(of: component, found.kind, sinceListing: startedAt)
+    let below = changes.names.state(of: component, .directory, sinceListing: startedAt)
     let hasDirectory =
       below.map { $0.entry != nil } ?? (listing.entry(component[...], .directory) != nil)
     let child = NameCodec.Child(
@@ -349,7 +349,7 @@ extension MountedBucket {
       let state = changes.state(
         of: Array(entry.component),
         entry.kind,
-        since: entry.page.requestedAt
+        sinceListing: entry.page.requestedAt
       )
       return state.map { $0.entry != nil } ?? true
     }

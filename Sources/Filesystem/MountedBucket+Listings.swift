@@ -56,14 +56,38 @@ extension MountedBucket {
     guard isComplete else { return }
     if !didFallBack {
       let startedAt = listing.startedAt
+      let removed = tables.withLock {
+        $0.changes[directory.prefix]?.removedDirectories(before: startedAt) ?? []
+      }
+      let doubtful = removed.filter { listing.entry($0[...], .directory) != nil }
       tables.withLock { tables in
-        tables.changes[directory.prefix]?.told(at: startedAt)
+        tables.changes[directory.prefix]?.told(at: startedAt, doubtful: doubtful)
         if tables.changes[directory.prefix]?.count == 0 { tables.changes[directory.prefix] = nil }
       }
+      lookInto(doubtful, of: directory)
       reconcile(directory, with: listing)
       noteStep(to: directory, entryCount: listing.count)
     }
     listingMemory.keep(directory)
+  }
+
+  /// Asks the store what is in directories that were removed here, and that it lists.
+  private func lookInto(_ components: [[UInt8]], of directory: Directory) {
+    guard !components.isEmpty else { return }
+    _ = startControlTask { [self] in
+      for component in components {
+        let askedAt = time.now
+        let found = await contents(
+          of: ObjectKey(directory.prefix.bytes + component + [UInt8(ascii: "/")]),
+          by: askedAt + options.deadline
+        )
+        guard case .success(let contents) = found else { continue }
+        let isThere = if case .nothing = contents { false } else { true }
+        tables.withLock {
+          $0.changes[directory.prefix]?.looked(into: component, at: askedAt, isThere: isThere)
+        }
+      }
+    }
   }
 
   /// Nodes brought up to date with the tables locked, at a time.

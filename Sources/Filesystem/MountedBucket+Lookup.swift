@@ -233,7 +233,12 @@ extension MountedBucket {
     let component = child.component[...]
     let prefix = directory.prefix
     let until = askedAt + timeToLive
-    let changes = tables.withLock { $0.changes[prefix] }
+    let changes = tables.withLock { tables in
+      if finding.isDirectory {
+        tables.changes[prefix]?.looked(into: child.component, at: askedAt, isThere: true)
+      }
+      return tables.changes[prefix]
+    }
     let isDirectory =
       changes?.state(of: child.component, .directory, since: askedAt).map { $0.entry != nil }
       ?? finding.isDirectory

@@ -24,9 +24,15 @@ struct NameChanges: Sendable {
     /// When the store had it; nil if it doesn't yet: then it is what the name is, whatever the store
     /// says.
     var settledAt: Instant?
+    /// True for a directory that was removed: some stores go on listing the prefix of one that was emptied
+    /// (SeaweedFS), so that a later listing is no proof that it is there again.
+    var outlivesListings = false
 
     /// True if it is news to an answer of the store's that was asked for at `moment`.
     func isNews(to moment: Instant) -> Bool { settledAt.map { $0 >= moment } ?? true }
+
+    /// True if it is news to a listing that began at `moment`.
+    func isNews(toListingSince moment: Instant) -> Bool { outlivesListings || isNews(to: moment) }
   }
 
   private var files: [[UInt8]: Change] = [:]
@@ -46,7 +52,11 @@ struct NameChanges: Sendable {
 
   /// A child is gone; `settledAt` is when the store had none.
   mutating func removed(_ component: [UInt8], _ kind: FileKind, settledAt: Instant?) {
-    set(Change(state: .absent, settledAt: settledAt), of: component, kind)
+    set(
+      Change(state: .absent, settledAt: settledAt, outlivesListings: kind == .directory),
+      of: component,
+      kind
+    )
   }
 
   /// What the store says counts again.
@@ -57,6 +67,15 @@ struct NameChanges: Sendable {
   /// The change of a child that is news to what was asked for at `moment`.
   func state(of component: [UInt8], _ kind: FileKind, since moment: Instant) -> State? {
     change(of: component, kind).flatMap { $0.isNews(to: moment) ? $0.state : nil }
+  }
+
+  /// The change of a child that is news to a listing that began at `moment`.
+  func state(
+    of component: [UInt8],
+    _ kind: FileKind,
+    sinceListing moment: Instant
+  ) -> State? {
+    change(of: component, kind).flatMap { $0.isNews(toListingSince: moment) ? $0.state : nil }
   }
 
   /// The change of a child.
@@ -72,10 +91,27 @@ struct NameChanges: Sendable {
     }
   }
 
-  /// Drops the changes that an answer of the store's tells, which was asked for at `moment`.
-  mutating func told(at moment: Instant) {
+  /// The directories that were removed before a listing began at `moment`.
+  func removedDirectories(before moment: Instant) -> [[UInt8]] {
+    directories.filter { $0.value.outlivesListings && !$0.value.isNews(to: moment) }.map(\.key)
+  }
+
+  /// Drops the changes that a listing tells, which began at `moment`; what was removed and is in it
+  /// nevertheless, `doubtful`, stays removed.
+  mutating func told(at moment: Instant, doubtful: [[UInt8]] = []) {
     files = files.filter { $0.value.isNews(to: moment) }
-    directories = directories.filter { $0.value.isNews(to: moment) }
+    directories = directories.filter { $0.value.isNews(to: moment) || doubtful.contains($0.key) }
+  }
+
+  /// The store was asked at `moment` whether anything is in a directory that was removed before.
+  mutating func looked(into component: [UInt8], at moment: Instant, isThere: Bool) {
+    guard let change = directories[component], change.outlivesListings, !change.isNews(to: moment)
+    else { return }
+    if isThere {
+      directories[component] = nil
+    } else {
+      directories[component]?.settledAt = moment
+    }
   }
 
   private mutating func set(_ change: Change?, of component: [UInt8], _ kind: FileKind) {

@@ -155,4 +155,5 @@ def test_root_waits_for_nobody_elses_sockets(script):
         timeout -s KILL 20 ./dipper status --json
         $as_user ./dipper unmount mnt
     """)
-    assert [status["mountpoint"] for status in json.loads(output)["mounts"]] == [str(home / "mnt")]
+    # Root's status tells of everybody's mounts, those of tests beside this one, too.
+    assert str(home / "mnt") in [status["mountpoint"] for status in json.loads(output)["mounts"]]

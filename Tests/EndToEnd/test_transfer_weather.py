@@ -283,11 +283,11 @@ def test_credentials_that_end_are_told_and_resumed_at_s3(make_place, command):
 @pytest.mark.parametrize("kind", ["tos", "tos-tree"])
 def test_a_clock_that_is_wrong_is_corrected_by_the_stores(make_place, kind, command, hours):
     place = make_place(kind, DATA)
-    ask(place.bucket.endpoint, "PUT", "clock", {"offset": hours * 3600})
+    place.bucket.set(clock_offset=hours * 3600.0)
     try:
         result = place.run(command)
     finally:
-        ask(place.bucket.endpoint, "PUT", "clock", {"offset": 0})
+        place.bucket.set(clock_offset=0.0)
     assert result.returncode == 0 and "clock" in one_sentence(result.stderr)
     refused = [entry for entry in place.proxy.log if entry["status"] == 403]
     assert 1 <= len(refused) <= 2, "each request learned it anew"

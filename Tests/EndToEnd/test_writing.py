@@ -446,7 +446,7 @@ def test_the_content_type_follows_from_the_name(mounted, bucket):
 
 
 def test_a_sequence_of_small_files_costs_one_request_each(mounted, bucket):
-    mount = mounted()
+    mount = mounted(options=["--metadata-ttl", "60"])
     os.mkdir(mount / "d")
     before = mount.status()["counters"]["requests"]
     for i in range(50):

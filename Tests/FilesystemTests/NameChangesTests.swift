@@ -54,6 +54,29 @@ import Testing
     #expect(changes.count == 0)
   }
 
+  @Test func aRemovedDirectoryIsBelievedThereOnlyByWhoLookedIntoIt() throws {
+    let name = Array("d".utf8)
+    var changes = NameChanges()
+    changes.removed(name, .directory, settledAt: at(5))
+    #expect(changes.removedDirectories(before: at(5)).isEmpty)
+    #expect(changes.removedDirectories(before: at(6)) == [name])
+    // A listing that has it is no proof; an answer about itself is.
+    changes.told(at: at(6), doubtful: [name])
+    #expect(changes.state(of: name, .directory, sinceListing: at(9)) != nil)
+    #expect(changes.state(of: name, .directory, since: at(9)) == nil)
+    changes.looked(into: name, at: at(10), isThere: false)
+    #expect(changes.state(of: name, .directory, since: at(10)) != nil)
+    // An older look says nothing; a later one counts.
+    changes.looked(into: name, at: at(9), isThere: true)
+    #expect(changes.count == 1)
+    changes.looked(into: name, at: at(11), isThere: true)
+    #expect(changes.count == 0)
+    // A listing without it ends the matter.
+    changes.removed(name, .directory, settledAt: at(12))
+    changes.told(at: at(13))
+    #expect(changes.count == 0)
+  }
+
   @Test func whatWasMadeIsListedByName() throws {
     var changes = NameChanges()
     for name in ["b", "c", "a"] { changes.made(try entry(name, .file), settledAt: nil) }

@@ -109,6 +109,9 @@ private struct RenameBench {
     #expect(bench.store.calls.of(.listObjects).count == 3)
     #expect(bench.store.calls.of(.copyObject).count == RenameBench.rests.count)
     #expect(bench.store.calls.of(.deleteObjects).count == 1)
+    // What lies in a directory goes before its marker.
+    let last = RenameBench.rests.max().map { ObjectKey("old/" + $0) }
+    #expect(bench.store.calls.of(.deleteObjects).first?.key == last)
     #expect(bench.store.calls.count == 4 + RenameBench.rests.count)
   }
 

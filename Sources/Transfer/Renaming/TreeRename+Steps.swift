@@ -187,10 +187,16 @@ extension TreeRename {
   }
 
   /// Removes objects of which a listing has just shown that they are as they were copied.
+  ///
+  /// What lies in a directory goes before its marker: a store that keeps directories of its own can't remove
+  /// one that isn't empty, and may go on listing it (SeaweedFS).
   func delete(_ objects: [ObjectMetadata]) async throws(TransferError) -> Refusal? {
     let failures: [ObjectKey: StoreError]
     do throws(StoreError) {
-      failures = try await store.delete(objects.map(\.key), context: context(Self.copyPatience))
+      failures = try await store.delete(
+        objects.map(\.key).reversed(),
+        context: context(Self.copyPatience)
+      )
     } catch {
       throw TransferError(error)
     }

@@ -33,8 +33,6 @@ class KeyRing:
 
     def __init__(self, region: str) -> None:
         self.region = region
-        # Seconds that the service's clock is ahead of the machine's.
-        self.clock_offset = 0.0
         self._keys: dict[str, AccessKey] = {}
         self._lock = threading.Lock()
 
@@ -46,8 +44,11 @@ class KeyRing:
         with self._lock:
             self._keys.pop(name, None)
 
-    def authenticate(self, request: Request) -> AccessKey | None:
-        """The key that a request is signed with, None if it is anonymous; raises if it is signed wrongly."""
+    def authenticate(self, request: Request, clock_offset: float) -> AccessKey | None:
+        """The key that a request is signed with, None if it is anonymous; raises if it is signed wrongly.
+
+        The service's clock is `clock_offset` seconds ahead of the machine's.
+        """
         claimed = signature.claim(request.headers, request.query_pairs)
         if claimed is None:
             return None
@@ -61,7 +62,7 @@ class KeyRing:
         unsigned = signature.unsigned_headers(request.headers, claimed)
         if unsigned:
             raise TosError("AccessDenied", "headers are not signed: " + ", ".join(unsigned))
-        self._check_time(claimed)
+        self._check_time(claimed, clock_offset)
         if not signature.is_signed(request.method, request.path, request.query_pairs, request.headers, claimed,
                                    key.secret):
             raise TosError("SignatureDoesNotMatch")
@@ -71,12 +72,12 @@ class KeyRing:
             raise TosError("ExpiredToken")
         return key
 
-    def _check_time(self, claimed: signature.Claim) -> None:
+    def _check_time(self, claimed: signature.Claim, clock_offset: float) -> None:
         try:
             signed = calendar.timegm(time.strptime(claimed.date, "%Y%m%dT%H%M%SZ"))
         except ValueError as failure:
             raise TosError("AuthorizationHeaderMalformed", "the date is none") from failure
-        age = time.time() + self.clock_offset - signed
+        age = time.time() + clock_offset - signed
         if claimed.expires is None:
             if abs(age) > SKEW_MAX:
                 raise TosError("RequestTimeTooSkewed")

@@ -1,13 +1,12 @@
 """What tests, and nobody else, ask of the gateway: below `/-/` at its address as a number.
 
     PUT    /-/buckets/NAME        makes a bucket if there is none, and sets what the JSON body says:
-                                  {"type": "hns", "rename": true, "acl": "public-read", ...}
+                                  {"type": "hns", "rename": true, "clock_offset": 7200.0, ...}
     GET    /-/buckets/NAME        its settings
     GET    /-/counts/NAME         requests by operation, errors by code, object bytes of a bucket
     PUT    /-/keys/NAME           an access key: {"secret": ..., "token": ..., "expires_in": 60,
                                   "denied": ["RenameObject"]}
     DELETE /-/keys/NAME
-    PUT    /-/clock               sets the service's clock: {"offset": 7200}, in seconds
     POST   /-/proxies             a proxy with faults in front of the gateway: {"rules": [...]} as in
                                   `weather.py`; answers {"id": ..., "url": ...}
     PUT    /-/proxies/ID          other rules: {"rules": [...], "offline": false}
@@ -80,8 +79,6 @@ def answer(service: Service, proxies: Proxies, method: str, path: str, body: Bod
         return Response.of_json(service.counters.of(name))
     if kind == "keys" and name and method in ("PUT", "DELETE"):
         return _key(service, name, values if method == "PUT" else None)
-    if kind == "clock" and method == "PUT":
-        return _clock(service, values)
     if kind == "proxies":
         return _proxy(proxies, method, name, values)
     raise TosError("InvalidArgument", "there is no such request below " + ROOT, status=404)
@@ -119,14 +116,6 @@ def _key(service: Service, name: str, values: dict[str, Any] | None) -> Response
     except (KeyError, TypeError, ValueError) as failure:
         raise TosError("MalformedBody") from failure
     service.keys.put(name, key)
-    return Response()
-
-
-def _clock(service: Service, values: dict[str, Any]) -> Response:
-    try:
-        service.keys.clock_offset = float(values["offset"])
-    except (KeyError, TypeError, ValueError) as failure:
-        raise TosError("MalformedBody") from failure
     return Response()
 
 

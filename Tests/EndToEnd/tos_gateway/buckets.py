@@ -36,6 +36,8 @@ class Bucket:
     trash: str = ""
     # How long an archived object takes to be restored, in seconds.
     restore_seconds: float = 1.0
+    # Seconds that the service's clock is ahead of the machine's, for requests to this bucket.
+    clock_offset: float = 0.0
 
     @property
     def is_hierarchical(self) -> bool:
@@ -80,6 +82,12 @@ class Buckets:
             raise TosError("NoSuchBucket")
         with self._lock:
             return self._known.setdefault(name, Bucket(name))
+
+    def clock_offset_of(self, name: str) -> float:
+        """How far ahead the clock is for requests to a bucket, whether there is one or not."""
+        with self._lock:
+            known = self._known.get(name)
+        return 0.0 if known is None else known.clock_offset
 
     def type_of(self, name: str) -> str:
         """The type of a bucket that the server behind has."""

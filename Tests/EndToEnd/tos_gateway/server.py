@@ -157,7 +157,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _authorize(self, request: Request, found: routes.Operation) -> None:
         service = self.server.service
-        key = service.keys.authenticate(request)
+        key = service.keys.authenticate(request, service.buckets.clock_offset_of(request.bucket))
         acl = "private"
         if key is None and request.bucket:
             bucket = service.buckets.get(request.bucket)
@@ -178,7 +178,8 @@ class Handler(BaseHTTPRequestHandler):
     def _send(self, response: Response, request_id: str, outcome: Outcome) -> None:
         length = len(response.body) if response.length is None else response.length
         self.send_response_only(response.status)
-        date = http_date(now() + timedelta(seconds=self.server.service.keys.clock_offset))
+        offset = self.server.service.buckets.clock_offset_of(outcome.bucket)
+        date = http_date(now() + timedelta(seconds=offset))
         fields = {"server": self.server_version, "date": date, "x-tos-request-id": request_id,
                   "x-tos-id-2": request_id, **response.headers}
         if response.status not in (204, 304):
