@@ -181,33 +181,11 @@ extension MountedBucket {
     like facts: NewNode,
     linkingTo target: [UInt8]? = nil
   ) -> Result<MadeFile, FileError> {
-    guard let drafts else { return .failure(FileError(.readOnly, "the mount is read-only")) }
     let key = place.key
     let draft: Draft
-    do throws(FileError) {
-      draft = try drafts.create(
-        key,
-        facts: objectFacts(
-          ofFileNamed: place.child.component,
-          target == nil ? .file : .symbolicLink,
-          facts
-        )
-      )
-    } catch {
-      return .failure(error)
-    }
-    if let target {
-      do throws(FileError) {
-        try target.span.bytes.withUnsafeBytes { (bytes) throws(FileError) in
-          try draft.write(bytes, at: 0)
-        }
-      } catch {
-        _ = startControlTask {
-          await draft.discard()
-          drafts.end(draft)
-        }
-        return .failure(error)
-      }
+    switch begunDraft(place, like: facts, linkingTo: target) {
+    case .failure(let error): return .failure(error)
+    case .success(let begun): draft = begun
     }
     let metadata = ObjectMetadata(
       version: ObjectVersion(key: key, etag: nil, size: draft.size, lastModified: draft.modified)
@@ -250,5 +228,41 @@ extension MountedBucket {
         )
       )
     )
+  }
+
+  /// A new draft, of a file without bytes or of a link; it has no name yet.
+  private func begunDraft(
+    _ place: Place,
+    like facts: NewNode,
+    linkingTo target: [UInt8]?
+  ) -> Result<Draft, FileError> {
+    guard let drafts else { return .failure(FileError(.readOnly, "the mount is read-only")) }
+    let draft: Draft
+    do throws(FileError) {
+      draft = try drafts.create(
+        place.key,
+        facts: objectFacts(
+          ofFileNamed: place.child.component,
+          target == nil ? .file : .symbolicLink,
+          facts
+        )
+      )
+    } catch {
+      return .failure(error)
+    }
+    if let target {
+      do throws(FileError) {
+        try target.span.bytes.withUnsafeBytes { (bytes) throws(FileError) in
+          try draft.write(bytes, at: 0)
+        }
+      } catch {
+        _ = startControlTask {
+          await draft.discard()
+          drafts.end(draft)
+        }
+        return .failure(error)
+      }
+    }
+    return .success(draft)
   }
 }
