@@ -48,6 +48,7 @@ extension MountedBucket {
       let outcome = await changeDirectoryFacts(
         of: prefix,
         time: changes.storedTime(wanted),
+        mayWait: true,
         by: deadline
       ) { (facts: inout ObjectFacts) in facts.apply(changes, style, .directory) }
       // What can't be kept is shown all the same, as with a style that keeps nothing.
@@ -118,9 +119,12 @@ extension MountedBucket {
       var wanted = ShownFacts()
       wanted.apply(changes, at: now)
       let style = options.metadataStyle
-      let outcome = await changeFacts(of: node, entry, time: changes.storedTime(wanted)) {
-        (facts: inout ObjectFacts) in facts.apply(changes, style)
-      }
+      let outcome = await changeFacts(
+        of: node,
+        entry,
+        time: changes.storedTime(wanted),
+        mayWait: true
+      ) { (facts: inout ObjectFacts) in facts.apply(changes, style) }
       return outcome.map {
         _ = show(changes, of: node, at: now)
         return attributesAnswer(node, entry)

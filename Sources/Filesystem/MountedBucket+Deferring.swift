@@ -8,8 +8,8 @@ extension MountedBucket {
   /// Stores a draft that nobody writes: now, or a moment later with what else is set until then.
   ///
   /// It is journaled on the local disk meanwhile. Call it with the turn of the draft's key.
-  func store(_ draft: Draft) async -> Result<Void, FileError> {
-    guard options.attributeDelay > .zero else { return await draft.flush() }
+  func store(_ draft: Draft, mayWait: Bool) async -> Result<Void, FileError> {
+    guard mayWait, options.attributeDelay > .zero else { return await draft.flush() }
     let isNews = tables.withLock { $0.deferred.insert(draft.id).inserted }
     if isNews {
       _ = timers.schedule(after: options.attributeDelay) { [weak self] in

@@ -23,11 +23,13 @@ extension MountedBucket {
   /// - Parameters:
   ///   - prefix: the directory.
   ///   - time: the modification time to be set; nil keeps what there is.
+  ///   - mayWait: it may be stored a moment later, see `FilesystemOptions.attributeDelay`.
   ///   - change: must not call anything.
   /// - Returns: success when the change is kept: by the store, or on the local disk for it.
   func changeDirectoryFacts(
     of prefix: ObjectKey,
     time newTime: Timestamp? = nil,
+    mayWait: Bool = false,
     by deadline: Instant,
     _ change: @Sendable (inout ObjectFacts) throws(FileError) -> Void
   ) async -> Result<Void, FileError> {
@@ -53,7 +55,14 @@ extension MountedBucket {
         if let time = newTime ?? PosixMetadata(facts.userMetadata).modified {
           draft.setModified(time)
         }
-        return isKept == nil ? await tried(draft) : await store(draft)
+        guard isKept != nil else { return await tried(draft) }
+        let outcome = await store(draft, mayWait: mayWait)
+        // Whoever is told that it failed expects it not to be done later.
+        if case .failure = outcome, pending == nil {
+          await draft.discard()
+          end(draft, at: prefix, nil)
+        }
+        return outcome
       } catch {
         return .failure(error)
       }

@@ -57,16 +57,18 @@ extension MountedBucket {
   ///   - node: the file.
   ///   - entry: what is known of it.
   ///   - time: the modification time to be set; nil keeps what there is.
+  ///   - mayWait: it may be stored a moment later, see `FilesystemOptions.attributeDelay`.
   ///   - change: is called twice, and must not call anything.
   /// - Returns: success when the store has it, or it is kept on the local disk to be brought there.
   func changeFacts(
     of node: NodeID,
     _ entry: Entry,
     time: Timestamp? = nil,
+    mayWait: Bool = false,
     _ change: @Sendable (inout ObjectFacts) throws(FileError) -> Void
   ) async -> Result<Void, FileError> {
     await turns.whileTaken([entry.key]) {
-      await changeFactsInTurn(of: node, entry, time: time, change)
+      await changeFactsInTurn(of: node, entry, time: time, mayWait: mayWait, change)
     }
   }
 
@@ -74,6 +76,7 @@ extension MountedBucket {
     of node: NodeID,
     _ entry: Entry,
     time: Timestamp?,
+    mayWait: Bool,
     _ change: @Sendable (inout ObjectFacts) throws(FileError) -> Void
   ) async -> Result<Void, FileError> {
     do throws(FileError) {
@@ -95,14 +98,14 @@ extension MountedBucket {
       draft.updateFacts { facts in try? change(&facts) }
       if let time = time ?? kept { draft.setModified(time) }
       guard !tables.withLock({ $0.open.hasWriter(node) }) else { return .success(()) }
-      let outcome = await store(draft)
+      let outcome = await store(draft, mayWait: mayWait)
       // Whoever is told that it failed expects it not to be done later. What else has changed stays.
       if case .failure = outcome, !wasDirty, draft.withdraw(to: facts, modified: before),
         let object = draft.base
       {
         published(draft, object)
       }
-      if options.attributeDelay == .zero { endDraft(of: node) }
+      endDraft(of: node)
       return outcome
     } catch {
       endDraft(of: node)
