@@ -163,6 +163,8 @@ import Testing
       reply: asked.reply()
     )
     #expect(try await asked.answer().count == 4)
+    // What is stored of the source from now on must not take the version away that is copied.
+    try await mount.synchronize(source)
     try await mount.close(made.open.handle)
     #expect(try await mount.text(try await mount.node("g")) == "text")
     #expect(await mount.bucket.finish() == [])
