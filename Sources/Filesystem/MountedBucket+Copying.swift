@@ -78,7 +78,10 @@ extension MountedBucket {
 
   private func run(_ copy: PlannedCopy) -> Result<WrittenAnswer, FileError> {
     guard !copy.range.isEmpty else { return .success(WrittenAnswer(count: 0)) }
-    tables.withLock { Self.dirtied(copy.target.node, &$0) }
+    tables.withLock { tables in
+      Self.dirtied(copy.target.node, &tables)
+      tables.copies.copied(from: copy.origin.key, copy.origin.draft, to: copy.target.draft)
+    }
     do throws(FileError) {
       let count = try copy.origin.copy(copy.range, to: copy.target.draft, at: copy.offset)
       return .success(WrittenAnswer(count: count))
@@ -101,6 +104,15 @@ extension MountedBucket {
       case .version(let version): version.size
       }
     }
+
+    var key: ObjectKey {
+      switch self {
+      case .draft(let draft): draft.base?.key ?? draft.key
+      case .version(let version): version.key
+      }
+    }
+
+    var draft: Draft? { if case .draft(let draft) = self { draft } else { nil } }
 
     /// True if some of the range is on the local disk alone.
     func movesBytes(_ range: ByteRange) -> Bool {

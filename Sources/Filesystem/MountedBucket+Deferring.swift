@@ -9,7 +9,10 @@ extension MountedBucket {
   ///
   /// It is journaled on the local disk meanwhile. Call it with the turn of the draft's key.
   func store(_ draft: Draft, mayWait: Bool) async -> Result<Void, FileError> {
-    guard mayWait, options.attributeDelay > .zero else { return await draft.flush() }
+    guard mayWait, options.attributeDelay > .zero else {
+      await publishCopiesBeforeReplacing(draft)
+      return await draft.flush()
+    }
     let isNews = tables.withLock { $0.deferred.insert(draft.id).inserted }
     if isNews {
       _ = timers.schedule(after: options.attributeDelay) { [weak self] in

@@ -54,6 +54,7 @@ extension MountedBucket {
     remember(object, askedAt: now)
     guard !tables.withLock({ $0.moving.contains(draft.id) }) else { return }
     let node = tables.withLock { tables -> NodeID? in
+      if !draft.isDirty { tables.copies.ended(draft) }
       guard tables.drafts.draft(at: object.key) === draft else { return nil }
       let node = tables.inodes.nodeID(component, .file, in: prefix)
       let entry = ListingPage.single(
@@ -135,6 +136,7 @@ extension MountedBucket {
     let isOpen = tables.withLock { tables in
       if let node, tables.open.isOpen(node) { return true }
       tables.drafts.remove(draft, at: key, node)
+      tables.copies.ended(draft)
       return false
     }
     if !isOpen { drafts?.end(draft) }
@@ -142,7 +144,10 @@ extension MountedBucket {
 
   /// Brings a draft to the store, if it isn't there.
   func publish(_ draft: Draft) async -> Result<Void, FileError> {
-    await turns.whileTaken([draft.key]) { await draft.flush() }
+    await turns.whileTaken([draft.key]) {
+      await publishCopiesBeforeReplacing(draft)
+      return await draft.flush()
+    }
   }
 
   /// Drafts of an earlier mount are what their keys' names lead to, until they are published.

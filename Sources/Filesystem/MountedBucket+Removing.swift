@@ -35,6 +35,7 @@ extension MountedBucket {
     // First: one that is being published would bring the object back.
     await draft?.discard()
     await fetchForReaders(at: place)
+    do throws(FileError) { try await publishCopies(of: key) } catch { return error }
     if case .failure(let error) = await deletes.delete(key) {
       return FileError(error, of: .name).uninterrupted
     }
@@ -45,6 +46,7 @@ extension MountedBucket {
     }
     boundChanges(in: place.directory)
     if let draft {
+      tables.withLock { $0.copies.ended(draft) }
       if let node { endDraft(of: node) } else { drafts?.end(draft) }
     }
     return nil

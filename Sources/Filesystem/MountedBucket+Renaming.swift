@@ -73,6 +73,8 @@ extension MountedBucket {
     // What is replaced must not be published over it.
     await replaced?.discard()
     await fetchForReaders(at: target)
+    try await publishCopies(of: source.key)
+    try await publishCopies(of: target.key)
     if let draft, draft.isDirty {
       if try await isRenamedWithFacts(draft, source, to: target, replaces: replaces) {
         if let replaced { endReplaced(replaced, at: target.key) }

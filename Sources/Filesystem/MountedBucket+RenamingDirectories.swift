@@ -37,6 +37,7 @@ extension MountedBucket {
     }
     // What is renamed is what the store has, all of it.
     let drafts = try await publishAll(below: source.prefix)
+    try await publishCopies(below: source.prefix)
     try await moveTree(source, to: target)
     let moved = facts.withLock { $0.moved(below: source.prefix, to: target.prefix) }
     if let recordFacts { moved.forEach(recordFacts) }

@@ -117,7 +117,10 @@ extension MountedBucket {
   package func synchronize(_ handle: HandleID, reply: consuming Reply<EmptyAnswer>) {
     // Whatever a close promises, this promises the store.
     store(handle, alsoReaders: true, reply: reply) { [self] draft in
-      await turns.whileTaken([draft.key]) { await draft.publish().map { _ in } }
+      await turns.whileTaken([draft.key]) {
+        await publishCopiesBeforeReplacing(draft)
+        return await draft.publish().map { _ in }
+      }
     }
   }
 

@@ -20,6 +20,8 @@ package final class MountedBucket: FileOperations {
     var drafts = DraftTable()
     /// What this mount changed in the names of directories, by their prefixes.
     var changes: [ObjectKey: NameChanges] = [:]
+    /// What drafts are to have of other objects.
+    var copies = PendingCopies()
     /// What is shown of nodes since they were changed through this mount.
     var shown: [NodeID: ShownFacts] = [:]
     /// Files that were to be written while the kernel read them by itself: it is to ask for their bytes.
