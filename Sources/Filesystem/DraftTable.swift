@@ -18,8 +18,12 @@ struct DraftTable {
   /// The node whose bytes are a draft's, if the kernel knows it.
   func node(of draft: Draft) -> NodeID? { byNode.first { $0.value === draft }?.key }
 
-  /// True if there are drafts below a directory's prefix.
-  func hasDraft(below prefix: ObjectKey) -> Bool { byKey.keys.contains { $0.hasPrefix(prefix) } }
+  /// True if there are drafts below a directory's prefix, that of its own marker apart.
+  func hasDraft(below prefix: ObjectKey) -> Bool {
+    byKey.contains { key, draft in
+      key.hasPrefix(prefix) && !(key == prefix && MountedBucket.isOfMarker(draft))
+    }
+  }
 
   /// The drafts whose names are below a directory's prefix.
   func drafts(below prefix: ObjectKey) -> [Draft] {
@@ -67,6 +71,29 @@ struct ShownFacts: Hashable, Sendable {
   var userID: UInt32?
   var groupID: UInt32?
   var modified: Timestamp?
+
+  /// Creates facts; what is nil is as it is.
+  init(
+    permissions: UInt16? = nil,
+    userID: UInt32? = nil,
+    groupID: UInt32? = nil,
+    modified: Timestamp? = nil
+  ) {
+    self.permissions = permissions
+    self.userID = userID
+    self.groupID = groupID
+    self.modified = modified
+  }
+
+  /// What metadata says.
+  init(_ posix: PosixMetadata) {
+    self.init(
+      permissions: posix.permissions,
+      userID: posix.userID,
+      groupID: posix.groupID,
+      modified: posix.modified
+    )
+  }
 
   /// Shows what was changed.
   mutating func apply(_ changes: AttributeChanges, at now: Timestamp) {

@@ -78,7 +78,7 @@ extension MountedBucket {
       let result = await contents(of: prefix, by: .distantFuture)
       if case .success(.nothing) = result {
         do throws(StoreError) {
-          try await putMarker(prefix, by: .distantFuture)
+          _ = try await putMarker(prefix, [:], by: .distantFuture)
         } catch {
           return noteUnkept(prefix, error)
         }
@@ -144,18 +144,33 @@ extension MountedBucket {
   }
 
   /// Stores the marker of a directory, unless there is an object at its prefix.
-  func putMarker(_ prefix: ObjectKey, by deadline: Instant) async throws(StoreError) {
+  ///
+  /// - Returns: what the store has then; nil if there was an object.
+  func putMarker(
+    _ prefix: ObjectKey,
+    _ userMetadata: [String: String],
+    by deadline: Instant
+  ) async throws(StoreError) -> ObjectMetadata? {
     let store = queries.store
-    var request = PutRequest(key: prefix, contentType: DirectoryMarker.contentType)
+    var request = PutRequest(
+      key: prefix,
+      contentType: DirectoryMarker.contentType,
+      userMetadata: userMetadata
+    )
+    func stored(_ object: ObjectMetadata) -> ObjectMetadata {
+      var marker = ObjectMetadata(version: object.version)
+      (marker.headers, marker.userMetadata, marker.tagCount) = (request.headers, userMetadata, 0)
+      return marker
+    }
     if store.capabilities.hasConditionalCreate != false { request.condition = .ifAbsent }
     do throws(StoreError) {
-      _ = try await store.put(request, body: .empty, context: context(deadline))
+      return stored(try await store.put(request, body: .empty, context: context(deadline)))
     } catch {
       guard error.kind == .alreadyExists || error.kind == .preconditionFailed else { throw error }
       // Some stores take a directory that they have, and show no key for, for an object.
-      guard try await isMissing(prefix, by: deadline) else { return }
+      guard try await isMissing(prefix, by: deadline) else { return nil }
       request.condition = .none
-      _ = try await store.put(request, body: .empty, context: context(deadline))
+      return stored(try await store.put(request, body: .empty, context: context(deadline)))
     }
   }
 

@@ -35,6 +35,11 @@ package struct FilesystemOptions: Sendable {
   package var storageClass: String?
   /// The tags of files that are made.
   package var tags: [String: String] = [:]
+  /// Whether files are asked for what a listing doesn't tell.
+  package var metadataSource = MetadataSource.listing
+  /// How long what is set of a closed file or of a directory may wait for what else is set, on the local
+  /// disk alone; zero stores each by itself.
+  package var attributeDelay: Duration = .zero
   /// What bounds the guesses of reads.
   package var prefetch = PrefetchPolicy.Limits()
   /// Files that are wholly in the cache are offered to the kernel to read by itself.

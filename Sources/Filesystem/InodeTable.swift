@@ -38,12 +38,19 @@ struct InodeTable: Sendable {
     var isRemoved = false
     /// What the store says of its key is not about it: it has bytes that are not stored yet.
     var isPinned = false
-    /// It was opened to be written.
-    var wasWritten = false
+    var traits = Traits()
 
     var entry: Entry? { page.map { Entry(page: $0, row: row) } }
     /// Its name leads to it.
     var isFound: Bool { !isSuperseded && !isRemoved }
+  }
+
+  private struct Traits: OptionSet {
+    var rawValue: UInt8 = 0
+    /// It was opened to be written.
+    static let wasWritten = Traits(rawValue: 1)
+    /// The kernel was told that it is a symbolic link, which it is from then on.
+    static let isLink = Traits(rawValue: 2)
   }
 
   private static let slotBits: UInt64 = 28
@@ -135,9 +142,28 @@ struct InodeTable: Sendable {
 
   /// The store says that `entry` is there, and the kernel is given the node for it.
   ///
+  /// The kernel doesn't take another kind of the same node: what turns out to be a link, or none, gets a new
+  /// one.
+  ///
+  /// - Parameters:
+  ///   - entry: what is there.
+  ///   - parent: the directory.
+  ///   - isLink: whether it is a symbolic link; nil if that isn't known.
   /// - Returns: the node; it may know something newer than `entry`.
-  mutating func lookedUp(_ entry: Entry, in parent: NodeID) -> NodeID {
-    if let slot = currentSlot(for: entry) {
+  mutating func lookedUp(
+    _ entry: Entry,
+    in parent: NodeID,
+    isLink: Bool? = nil
+  ) -> NodeID {
+    var current = currentSlot(for: entry)
+    if let slot = current, let isLink, self[slot].traits.contains(.isLink) != isLink,
+      !self[slot].isPinned,
+      self[slot].entry?.isSameContent(as: entry) ?? false
+    {
+      _ = supersede(slot)
+      current = nil
+    }
+    if let slot = current {
       self[slot].lookupCount += 1
       if self[slot].parent == Self.none, let parentSlot = self.slot(of: parent) {
         link(slot, to: parentSlot)
@@ -149,6 +175,7 @@ struct InodeTable: Sendable {
     self[slot].id = serial << Self.slotBits | UInt64(slot)
     self[slot].page = entry.page
     self[slot].row = entry.row
+    if isLink ?? false { self[slot].traits.insert(.isLink) }
     self[slot].lookupCount = 1
     index.insert(tag: tag(of: entry), value: slot)
     if let parentSlot = self.slot(of: parent) { link(slot, to: parentSlot) }
@@ -217,9 +244,9 @@ extension InodeTable {
   /// A child was made through this mount, and the kernel is given the node for it.
   ///
   /// A node that the child had before is superseded.
-  mutating func made(_ entry: Entry, in parent: NodeID) -> NodeID {
+  mutating func made(_ entry: Entry, in parent: NodeID, isLink: Bool = false) -> NodeID {
     if let slot = slot(for: entry) { _ = supersede(slot) }
-    return lookedUp(entry, in: parent)
+    return lookedUp(entry, in: parent, isLink: isLink)
   }
 
   /// The name of a node was removed through this mount.
@@ -260,16 +287,23 @@ extension InodeTable {
   mutating func pin(_ id: NodeID, _ isPinned: Bool) -> Bool {
     guard let slot = slot(of: id), self[slot].isPinned != isPinned else { return false }
     self[slot].isPinned = isPinned
-    if isPinned { self[slot].wasWritten = true }
+    if isPinned { self[slot].traits.insert(.wasWritten) }
     return true
   }
 
+  /// True if the kernel was told that a node is a symbolic link.
+  func isLink(_ id: NodeID) -> Bool {
+    slot(of: id).map { self[$0].traits.contains(.isLink) } ?? false
+  }
+
   /// True if a node was opened to be written, now or before.
-  func wasWritten(_ id: NodeID) -> Bool { slot(of: id).map { self[$0].wasWritten } ?? false }
+  func wasWritten(_ id: NodeID) -> Bool {
+    slot(of: id).map { self[$0].traits.contains(.wasWritten) } ?? false
+  }
 
   /// A node was opened to be written.
   mutating func noteWriter(of id: NodeID) {
-    if let slot = slot(of: id) { self[slot].wasWritten = true }
+    if let slot = slot(of: id) { self[slot].traits.insert(.wasWritten) }
   }
 }
 
@@ -363,7 +397,7 @@ extension InodeTable {
     self[slot].isSuperseded = false
     self[slot].isRemoved = false
     self[slot].isPinned = false
-    self[slot].wasWritten = false
+    self[slot].traits = []
     freeSlots.append(slot)
     count -= 1
   }

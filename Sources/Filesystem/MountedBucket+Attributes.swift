@@ -12,6 +12,10 @@ extension MountedBucket {
     reply: consuming Reply<AttributesAnswer>
   ) {
     let now = time.now
+    if let entry = tables.withLock({ $0.inodes.node(node)?.entry }), lacksFacts(entry, at: now) {
+      askFacts(of: node, entry, at: now, reply: reply)
+      return
+    }
     switch state(of: node, at: now) {
     case .failure(let error):
       reply.fail(error)
@@ -44,6 +48,45 @@ extension MountedBucket {
     }
   }
 
+  /// Asks for a node's facts, which confirms it too, and answers with them.
+  private func askFacts(
+    of node: NodeID,
+    _ entry: Entry,
+    at now: Instant,
+    reply: consuming Reply<AttributesAnswer>
+  ) {
+    let operation = FailureReporter.Operation(
+      name: "getattr",
+      path: path(of: entry.key),
+      node: node
+    )
+    let budget = budget(for: entry.key, at: now)
+    guard let waiting = park(reply, operation, budget) else { return }
+    _ = startControlTask { [self] in
+      let sighting = Sighting.found(entry, until: now + timeToLive)
+      if case .failure(let error) = await withFacts(sighting, by: budget.deadline) {
+        waiting.fail(error)
+        return
+      }
+      waited(budget)
+      let now = time.now
+      switch state(of: node, at: now) {
+      case .failure(let error): waiting.fail(error)
+      case .success(.directory(let attributes)):
+        waiting.succeed(AttributesAnswer(attributes: attributes, timeout: options.metadataTTL))
+      case .success(.believed(let entry, let until)):
+        let timeout = timeout(until: until, at: now)
+        waiting.succeed(
+          AttributesAnswer(attributes: attributes(of: entry, node), timeout: timeout)
+        )
+      case .success(.doubtful(let entry, _)):
+        waiting.succeed(
+          AttributesAnswer(attributes: attributes(of: entry, node), timeout: unconfirmedTimeout)
+        )
+      }
+    }
+  }
+
   /// What may be said of a node without asking.
   enum NodeState: Sendable {
     /// It is a directory.
@@ -67,7 +110,10 @@ extension MountedBucket {
     guard let known else { return .failure(Self.unknownNode) }
     guard let entry = known.entry else {
       let root = directoryAttributes(inodeNumber: InodeNumber.root)
-      return .success(.directory(root.showing(shown)))
+      let posix = facts.withLock { $0.facts(ofDirectory: options.directoryPrefix)?.posix }
+      return .success(
+        .directory(root.showing(posix.map { ShownFacts($0) }).showing(shown))
+      )
     }
     if known.isSuperseded { return .failure(superseded(entry)) }
     if entry.kind == .directory {

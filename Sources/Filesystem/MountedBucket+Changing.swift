@@ -21,13 +21,40 @@ extension MountedBucket {
         reply.fail(FileError(.isDirectory, "a directory has no size to set"))
         return
       }
-      let shown = show(changes, of: node, at: time.wallTime)
-      reply.succeed(
-        AttributesAnswer(attributes: attributes.showing(shown), timeout: options.metadataTTL)
-      )
+      setAttributes(ofDirectory: node, attributes, to: changes, reply: reply)
     case .success(.believed(let entry, _)), .success(.doubtful(let entry, _)):
       // What is doubtful is found out by publishing, on the condition that it is as it was known.
       setAttributes(of: node, entry, to: changes, reply: reply)
+    }
+  }
+
+  private func setAttributes(
+    ofDirectory node: NodeID,
+    _ attributes: FileAttributes,
+    to changes: AttributeChanges,
+    reply: consuming Reply<AttributesAnswer>
+  ) {
+    let now = time.wallTime
+    let timeout = options.metadataTTL
+    guard options.metadataStyle != .none, changes.hasFacts, let prefix = markerKey(of: node) else {
+      let shown = show(changes, of: node, at: now)
+      reply.succeed(AttributesAnswer(attributes: attributes.showing(shown), timeout: timeout))
+      return
+    }
+    var wanted = ShownFacts()
+    wanted.apply(changes, at: now)
+    change("setattr", of: prefix, node: node, reply: reply) {
+      [self, wanted, style = options.metadataStyle] deadline in
+      let outcome = await changeDirectoryFacts(
+        of: prefix,
+        time: changes.storedTime(wanted),
+        mayWait: true,
+        by: deadline
+      ) { (facts: inout ObjectFacts) in facts.apply(changes, style, .directory) }
+      // What can't be kept is shown all the same, as with a style that keeps nothing.
+      if case .failure(let error) = outcome, error.code != .notSupported { return .failure(error) }
+      let shown = show(changes, of: node, at: now)
+      return .success(AttributesAnswer(attributes: attributes.showing(shown), timeout: timeout))
     }
   }
 
@@ -92,9 +119,12 @@ extension MountedBucket {
       var wanted = ShownFacts()
       wanted.apply(changes, at: now)
       let style = options.metadataStyle
-      let outcome = await changeFacts(of: node, entry, time: changes.storedTime(wanted)) {
-        (facts: inout ObjectFacts) in facts.apply(changes, style)
-      }
+      let outcome = await changeFacts(
+        of: node,
+        entry,
+        time: changes.storedTime(wanted),
+        mayWait: true
+      ) { (facts: inout ObjectFacts) in facts.apply(changes, style) }
       return outcome.map {
         _ = show(changes, of: node, at: now)
         return attributesAnswer(node, entry)
@@ -142,9 +172,14 @@ extension MountedBucket {
 
 extension ObjectFacts {
   /// Takes over what a program sets, in the mount's spelling.
-  fileprivate mutating func apply(_ changes: AttributeChanges, _ style: MetadataStyle) {
+  fileprivate mutating func apply(
+    _ changes: AttributeChanges,
+    _ style: MetadataStyle,
+    _ kind: FileKind? = nil
+  ) {
     var posix = PosixMetadata(userMetadata)
     posix.apply(changes)
+    posix.kind = kind ?? posix.kind
     userMetadata = posix.replacing(in: userMetadata, style: style)
   }
 }

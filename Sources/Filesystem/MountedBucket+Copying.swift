@@ -10,46 +10,73 @@ extension MountedBucket {
     at offset: Int,
     reply: consuming Reply<WrittenAnswer>
   ) {
-    let origin: CopyOrigin
-    switch (copyOrigin(source), writable(target, "copy_file_range", dirties: false)) {
-    case (.failure(let error), _), (.success, .failure(let error)):
+    if let draft = deferredDraft(of: source) {
+      // What is copied from is a version, which storing attributes may replace: that comes first.
+      let parked = ParkedReply(reply)
+      _ = startControlTask { [self] in
+        _ = await publish(draft)
+        let outcome = plannedCopy(from: source, range, to: target, at: offset)
+        aheadPool.submit { [self] in
+          switch outcome.flatMap({ run($0) }) {
+          case .success(let answer): parked.succeed(answer)
+          case .failure(let error): parked.fail(error)
+          }
+        }
+      }
+      return
+    }
+    let copy: PlannedCopy
+    switch plannedCopy(from: source, range, to: target, at: offset) {
+    case .failure(let error):
       reply.fail(error)
       return
-    case (.success(let found), .success(let open)):
-      origin = found
-      let wanted = range.clamped(to: ByteRange(0, found.size))
-      guard !wanted.isEmpty else {
-        reply.succeed(WrittenAnswer(count: 0))
-        return
+    case .success(let planned): copy = planned
+    }
+    guard copy.origin.movesBytes(copy.range) else {
+      switch run(copy) {
+      case .success(let answer): reply.succeed(answer)
+      case .failure(let error): reply.fail(error)
       }
-      // As the kernel does: what is read must not be what is just being written.
-      let place = ByteRange(offset: offset, count: wanted.count)
-      guard node(of: source) != open.node || !wanted.overlaps(place) else {
-        reply.fail(FileError(.invalid, "a range of a file can't be copied onto a part of itself"))
-        return
+      return
+    }
+    // Bytes on the local disk are copied there, which may take a while.
+    let parked = ParkedReply(reply)
+    aheadPool.submit { [self] in
+      switch run(copy) {
+      case .success(let answer): parked.succeed(answer)
+      case .failure(let error): parked.fail(error)
       }
-      tables.withLock { tables in
-        Self.dirtied(open.node, &tables)
-        tables.copies.copied(from: origin.key, origin.draft, to: open.draft)
-      }
-      guard origin.movesBytes(wanted) else {
-        do throws(FileError) {
-          reply.succeed(WrittenAnswer(count: try origin.copy(wanted, to: open.draft, at: offset)))
-        } catch {
-          report(error, "copy_file_range", open)
-          reply.fail(error)
+    }
+  }
+
+  /// What is copied where.
+  private struct PlannedCopy: Sendable {
+    let origin: CopyOrigin
+    /// Of the origin; may be empty.
+    let range: ByteRange
+    let target: Writable
+    let offset: Int
+  }
+
+  private func plannedCopy(
+    from source: HandleID,
+    _ range: ByteRange,
+    to target: HandleID,
+    at offset: Int
+  ) -> Result<PlannedCopy, FileError> {
+    copyOrigin(source).flatMap { origin in
+      writable(target, "copy_file_range", dirties: false).flatMap { open in
+        let wanted = range.clamped(to: ByteRange(0, origin.size))
+        // As the kernel does: what is read must not be what is just being written.
+        let place = ByteRange(offset: offset, count: wanted.count)
+        guard node(of: source) != open.node || !wanted.overlaps(place) else {
+          return .failure(
+            FileError(.invalid, "a range of a file can't be copied onto a part of itself")
+          )
         }
-        return
-      }
-      // Bytes on the local disk are copied there, which may take a while.
-      let parked = ParkedReply(reply)
-      aheadPool.submit { [self] in
-        do throws(FileError) {
-          parked.succeed(WrittenAnswer(count: try origin.copy(wanted, to: open.draft, at: offset)))
-        } catch {
-          report(error, "copy_file_range", open)
-          parked.fail(error)
-        }
+        return .success(
+          PlannedCopy(origin: origin, range: wanted, target: open, offset: offset)
+        )
       }
     }
   }
@@ -58,6 +85,21 @@ extension MountedBucket {
   private func node(of handle: HandleID) -> NodeID? {
     tables.withLock { tables in
       if case .file(let open) = tables.handles[handle] { open.node } else { nil }
+    }
+  }
+
+  private func run(_ copy: PlannedCopy) -> Result<WrittenAnswer, FileError> {
+    guard !copy.range.isEmpty else { return .success(WrittenAnswer(count: 0)) }
+    tables.withLock { tables in
+      Self.dirtied(copy.target.node, &tables)
+      tables.copies.copied(from: copy.origin.key, copy.origin.draft, to: copy.target.draft)
+    }
+    do throws(FileError) {
+      let count = try copy.origin.copy(copy.range, to: copy.target.draft, at: copy.offset)
+      return .success(WrittenAnswer(count: count))
+    } catch {
+      report(error, "copy_file_range", copy.target)
+      return .failure(error)
     }
   }
 

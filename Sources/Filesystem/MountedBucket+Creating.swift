@@ -63,28 +63,38 @@ extension MountedBucket {
     case .success(let found): place = found
     }
     change("create", of: place.key, reply: reply, onUntaken: takeBack) { [self] deadline in
-      switch await sighting(of: place, by: deadline) {
-      case .failure(let error): return .failure(error)
-      case .success(.found): return .failure(exists(place))
-      case .success(.absent): break
-      }
-      switch makeDraft(place, like: facts) {
-      case .failure(let error): return .failure(error)
-      case .success(let made):
-        switch await publish(made.draft) {
-        case .failure(let error):
-          takeBack(made.answer)
-          return .failure(error)
-        case .success:
-          endDraft(of: made.node)
-          return .success(made.answer)
-        }
+      await stored(place, like: facts, linkingTo: nil, by: deadline)
+    }
+  }
+
+  /// Makes an empty file, or a symbolic link, and returns when the store has it.
+  func stored(
+    _ place: Place,
+    like facts: NewNode,
+    linkingTo target: [UInt8]?,
+    by deadline: Instant
+  ) async -> Result<EntryAnswer, FileError> {
+    switch await sighting(of: place, by: deadline) {
+    case .failure(let error): return .failure(error)
+    case .success(.found): return .failure(exists(place))
+    case .success(.absent): break
+    }
+    switch makeDraft(place, like: facts, linkingTo: target) {
+    case .failure(let error): return .failure(error)
+    case .success(let made):
+      switch await publish(made.draft) {
+      case .failure(let error):
+        takeBack(made.answer)
+        return .failure(error)
+      case .success:
+        endDraft(of: made.node)
+        return .success(made.answer)
       }
     }
   }
 
   /// The place of a file that is to be made.
-  private func creatable(_ name: FileName, in parent: NodeID) -> Result<Place, FileError> {
+  func creatable(_ name: FileName, in parent: NodeID) -> Result<Place, FileError> {
     if let writeRefusal { return .failure(writeRefusal) }
     return place(of: name, in: parent).flatMap { place in
       if let refusal = Self.refusal(of: place) { return .failure(refusal) }
@@ -154,14 +164,19 @@ extension MountedBucket {
   }
 
   /// What a new object has beside its bytes.
-  private func objectFacts(ofFileNamed component: [UInt8], _ made: NewNode) -> ObjectFacts {
+  private func objectFacts(
+    ofFileNamed component: [UInt8],
+    _ kind: FileKind,
+    _ made: NewNode
+  ) -> ObjectFacts {
     let type = String(validating: component, as: UTF8.self)
       .flatMap { options.contentTypes.type(ofFileNamed: $0) }
     return ObjectFacts(
-      headers: ContentHeaders(contentType: type),
-      userMetadata: PosixMetadata(of: made, differingFrom: options).metadata(options.metadataStyle),
-      tags: options.tags,
-      storageClass: options.storageClass
+      headers: ContentHeaders(contentType: kind == .file ? type : nil),
+      userMetadata: PosixMetadata(of: made, kind, differingFrom: options)
+        .metadata(options.metadataStyle),
+      tags: kind == .file ? options.tags : [:],
+      storageClass: kind == .file ? options.storageClass : nil
     )
   }
 
@@ -173,18 +188,20 @@ extension MountedBucket {
     let answer: EntryAnswer
   }
 
-  /// Makes a draft of a new file and gives it its name.
-  func makeDraft(_ place: Place, like facts: NewNode) -> Result<MadeFile, FileError> {
-    guard let drafts else { return .failure(FileError(.readOnly, "the mount is read-only")) }
+  /// Makes a draft of a new file, or of a symbolic link that says `target`, and gives it its name.
+  func makeDraft(
+    _ place: Place,
+    like facts: NewNode,
+    linkingTo target: [UInt8]? = nil
+  ) -> Result<MadeFile, FileError> {
     let key = place.key
     let draft: Draft
-    do throws(FileError) {
-      draft = try drafts.create(key, facts: objectFacts(ofFileNamed: place.child.component, facts))
-    } catch {
-      return .failure(error)
+    switch begunDraft(place, like: facts, linkingTo: target) {
+    case .failure(let error): return .failure(error)
+    case .success(let begun): draft = begun
     }
     let metadata = ObjectMetadata(
-      version: ObjectVersion(key: key, etag: nil, size: 0, lastModified: draft.modified)
+      version: ObjectVersion(key: key, etag: nil, size: draft.size, lastModified: draft.modified)
     )
     let (prefix, component) = (place.directory.prefix, place.child.component[...])
     let now = time.now
@@ -197,7 +214,11 @@ extension MountedBucket {
     )
     guard let entry = made else { return .failure(Self.unknownNode) }
     let node = tables.withLock { tables in
-      let node = tables.inodes.made(entry, in: place.directory.node)
+      let node = tables.inodes.made(
+        entry,
+        in: place.directory.node,
+        isLink: target != nil
+      )
       tables.drafts.add(draft, at: key, node)
       tables.shown[node] = ShownFacts(
         permissions: facts.permissions,
@@ -220,5 +241,41 @@ extension MountedBucket {
         )
       )
     )
+  }
+
+  /// A new draft, of a file without bytes or of a link; it has no name yet.
+  private func begunDraft(
+    _ place: Place,
+    like facts: NewNode,
+    linkingTo target: [UInt8]?
+  ) -> Result<Draft, FileError> {
+    guard let drafts else { return .failure(FileError(.readOnly, "the mount is read-only")) }
+    let draft: Draft
+    do throws(FileError) {
+      draft = try drafts.create(
+        place.key,
+        facts: objectFacts(
+          ofFileNamed: place.child.component,
+          target == nil ? .file : .symbolicLink,
+          facts
+        )
+      )
+    } catch {
+      return .failure(error)
+    }
+    if let target {
+      do throws(FileError) {
+        try target.span.bytes.withUnsafeBytes { (bytes) throws(FileError) in
+          try draft.write(bytes, at: 0)
+        }
+      } catch {
+        _ = startControlTask {
+          await draft.discard()
+          drafts.end(draft)
+        }
+        return .failure(error)
+      }
+    }
+    return .success(draft)
   }
 }

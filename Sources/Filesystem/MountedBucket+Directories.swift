@@ -64,19 +64,40 @@ extension MountedBucket {
     )
     switch cursor.readiness {
     case .ready:
-      reply.succeed(DirectoryAnswer(source: cursor))
+      let entries = withAttributes ? cursor.entriesLackingFacts : []
+      guard !entries.isEmpty else {
+        reply.succeed(DirectoryAnswer(source: cursor))
+        return
+      }
+      let budget = budget(for: open.directory.prefix, at: time.now)
+      guard let waiting = park(reply, operation, budget) else { return }
+      askFacts(of: entries, cursor, waiting, budget)
     case .failed(let error):
       reporter.report(error, operation)
       reply.fail(error)
     case .waiting(let row):
       let budget = budget(for: open.directory.prefix, at: time.now)
       guard let waiting = park(reply, operation, budget) else { return }
-      wait(for: row, cursor, waiting, budget)
+      wait(for: row, withAttributes, cursor, waiting, budget)
+    }
+  }
+
+  /// Answers when the next entries are known as they are to be shown.
+  private func askFacts(
+    of entries: [Entry],
+    _ cursor: DirectoryCursor,
+    _ waiting: WaitingReply<DirectoryAnswer>,
+    _ budget: PatienceLedger.Budget
+  ) {
+    _ = startControlTask { [self] in
+      await askFacts(of: entries, by: budget.deadline)
+      waiting.succeed(DirectoryAnswer(source: cursor.limitedToAsked))
     }
   }
 
   private func wait(
     for row: Int,
+    _ withAttributes: Bool,
     _ cursor: DirectoryCursor,
     _ waiting: WaitingReply<DirectoryAnswer>,
     _ budget: PatienceLedger.Budget
@@ -86,9 +107,14 @@ extension MountedBucket {
       switch cursor.readiness {
       case .ready:
         waited(budget)
-        waiting.succeed(DirectoryAnswer(source: cursor))
+        let entries = withAttributes ? cursor.entriesLackingFacts : []
+        if entries.isEmpty {
+          waiting.succeed(DirectoryAnswer(source: cursor))
+        } else {
+          askFacts(of: entries, cursor, waiting, budget)
+        }
       case .failed(let error): waiting.fail(error)
-      case .waiting(let row): wait(for: row, cursor, waiting, budget)
+      case .waiting(let row): wait(for: row, withAttributes, cursor, waiting, budget)
       }
     }
     if let ticket { waiting.whenGivenUp { listing.leave(ticket) } }
@@ -146,6 +172,8 @@ struct DirectoryCursor: DirectorySource {
   private let open: OpenDirectory
   private let changes: ListedChanges?
   private var offset: Int
+  /// Where it ends, although there may be more.
+  private var end = Int.max
 
   init(bucket: MountedBucket, open: OpenDirectory, offset: Int) {
     self.bucket = bucket
@@ -176,7 +204,7 @@ struct DirectoryCursor: DirectorySource {
     let directory = open.directory
     if offset == 0 { return dots(".", directory.inodeNumber) }
     if offset == 1 { return dots("..", directory.parentInodeNumber) }
-    guard let row = nextRow(from: offset - Self.rowOffset) else { return nil }
+    guard offset < end, let row = nextRow(from: offset - Self.rowOffset) else { return nil }
     if row.isShadowed { bucket.noteShadowed(row.entry) }
     return DirectoryEntry(
       name: row.name,
@@ -185,7 +213,7 @@ struct DirectoryCursor: DirectorySource {
         kind: row.entry.kind,
         in: directory.childNumbers
       ),
-      kind: row.entry.kind,
+      kind: bucket.isLink(row.entry) ?? false ? .symbolicLink : row.entry.kind,
       nextOffset: row.position + Self.rowOffset + 1
     )
   }
@@ -197,7 +225,9 @@ struct DirectoryCursor: DirectorySource {
     }
     guard let row = nextRow(from: offset - Self.rowOffset) else { return nil }
     offset = row.position + Self.rowOffset + 1
-    guard withAttributes, bucket.isThere(row.entry) else { return nil }
+    guard withAttributes, bucket.isThere(row.entry),
+      !bucket.lacksFacts(row.entry, at: bucket.time.now)
+    else { return nil }
     let timeToLive = bucket.timeToLive
     let until =
       open.listing.believedUntil(timeToLive) ?? row.entry.page.requestedAt + timeToLive
@@ -206,6 +236,34 @@ struct DirectoryCursor: DirectorySource {
       in: open.directory,
       at: bucket.time.now
     )
+  }
+
+  /// So many entries are asked for before they are shown; about as many fit into an answer.
+  private static let askedCountMax = 128
+
+  /// The next entries, as far as they must be asked for before they are shown with their attributes.
+  var entriesLackingFacts: [Entry] {
+    guard bucket.options.metadataSource == .head else { return [] }
+    let now = bucket.time.now
+    return upcoming().entries.filter { bucket.lacksFacts($0, at: now) }
+  }
+
+  /// The same, ending where `entriesLackingFacts` does.
+  var limitedToAsked: DirectoryCursor {
+    var cursor = self
+    cursor.end = upcoming().end
+    return cursor
+  }
+
+  private func upcoming() -> (entries: [Entry], end: Int) {
+    var entries: [Entry] = []
+    var position = max(offset - Self.rowOffset, 0)
+    while entries.count < Self.askedCountMax {
+      guard let row = nextRow(from: position) else { return (entries, .max) }
+      entries.append(row.entry)
+      position = row.position + 1
+    }
+    return (entries, position + Self.rowOffset)
   }
 
   private func dots(_ name: String, _ inodeNumber: UInt64) -> DirectoryEntry {

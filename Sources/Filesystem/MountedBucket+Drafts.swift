@@ -47,9 +47,12 @@ extension MountedBucket {
     let now = time.now
     let (prefix, component) = object.key.place
     let modified = draft.modified
-    if let metadata = object.userMetadata {
-      facts.withLock { $0.note(metadata, of: object.version) }
+    if Self.isOfMarker(draft), tables.withLock({ $0.drafts.node(of: draft) == nil }) {
+      publishedMarker(draft, object)
+      return
     }
+    remember(object, askedAt: now)
+    guard !tables.withLock({ $0.moving.contains(draft.id) }) else { return }
     let node = tables.withLock { tables -> NodeID? in
       if !draft.isDirty { tables.copies.ended(draft) }
       guard tables.drafts.draft(at: object.key) === draft else { return nil }
@@ -83,6 +86,7 @@ extension MountedBucket {
     let key = draft.key
     let (prefix, component) = key.place
     let isConflict = Self.isConflict(error)
+    guard !tables.withLock({ $0.moving.contains(draft.id) }) else { return }
     let (node, directory) = tables.withLock { tables -> (NodeID?, Directory?) in
       guard tables.drafts.draft(at: key) === draft else { return (nil, nil) }
       let node = tables.inodes.nodeID(component, .file, in: prefix)
@@ -102,9 +106,18 @@ extension MountedBucket {
       error,
       FailureReporter.Operation(name: "publish", path: path(of: key), node: node)
     )
-    // There was nothing in it to be kept.
-    guard isConflict, !draft.isDirty else { return }
-    if let node { endDraft(of: node) } else { end(draft, at: key, nil) }
+    guard isConflict else { return }
+    guard draft.isDirty else {
+      // There was nothing in it to be kept.
+      if let node { endDraft(of: node) } else { end(draft, at: key, nil) }
+      return
+    }
+    guard options.attributeDelay > .zero, draft.hasOnlyFacts else { return }
+    // What was set of a version that is gone is of no use to anybody.
+    _ = startControlTask { [self] in
+      await draft.discard()
+      end(draft, at: key, node)
+    }
   }
 
   /// Nobody has a node open any more: its draft ends when the store has it.
@@ -121,11 +134,11 @@ extension MountedBucket {
     }
     // Bytes that came after the last close: pages of a mapping. What failed at the close has been told,
     // and is tried again later.
-    guard draft.failure == nil else { return }
+    guard draft.failure == nil, !tables.withLock({ $0.deferred.contains(draft.id) }) else { return }
     _ = startControlTask { [self] in _ = await publish(draft) }
   }
 
-  private func end(_ draft: Draft, at key: ObjectKey, _ node: NodeID?) {
+  func end(_ draft: Draft, at key: ObjectKey, _ node: NodeID?) {
     let isOpen = tables.withLock { tables in
       if let node, tables.open.isOpen(node) { return true }
       tables.drafts.remove(draft, at: key, node)
@@ -158,6 +171,10 @@ extension MountedBucket {
     // What somebody else was faster with has lost its name.
     for draft in found where draft.isDirty && !Self.isConflict(draft.failure) {
       let key = draft.key
+      if Self.isOfMarker(draft), key.hasPrefix(options.directoryPrefix) {
+        recovered(markerDraft: draft, at: now)
+        continue
+      }
       let (prefix, component) = key.place
       var builder = ObjectMetadata(
         version: ObjectVersion(key: key, etag: nil, size: 0, lastModified: draft.modified)
@@ -181,6 +198,22 @@ extension MountedBucket {
       if !draft.isDirty { end(draft, at: key, nil) }
     }
     return nil
+  }
+
+  /// A directory was given attributes that the store doesn't have yet.
+  private func recovered(markerDraft draft: Draft, at now: Instant) {
+    let key = draft.key
+    let metadata = PosixMetadata.stamped(
+      draft.facts?.userMetadata ?? [:],
+      modified: draft.modified,
+      style: options.metadataStyle
+    )
+    facts.withLock { $0.recall(RecordedFacts(key: key, etag: nil, userMetadata: metadata)) }
+    tables.withLock { tables in
+      tables.drafts.add(draft, at: key, nil)
+      showAncestors(of: key, at: now, &tables)
+    }
+    if !draft.isDirty { end(draft, at: key, nil) }
   }
 
   private static func isConflict(_ error: FileError?) -> Bool {

@@ -75,9 +75,7 @@ extension MountedBucket {
     }
     // Dipper's own are not among them: what copies attributes would carry them elsewhere, or fail to.
     var names: [UInt8] = []
-    if let entry = known.entry, entry.kind == .file {
-      for name in knownUserAttributes(of: node, entry) { names += Array(name.utf8) + [0] }
-    }
+    for name in knownUserAttributes(of: node, known.entry) { names += Array(name.utf8) + [0] }
     reply.succeed(AttributeValueAnswer(names))
   }
 
@@ -100,6 +98,10 @@ extension MountedBucket {
       type.utf8.allSatisfy({ 0x20...0x7E ~= $0 })
     else {
       reply.fail(FileError(.invalid, "a content type is printable ASCII, such as text/plain"))
+      return
+    }
+    guard markerKey(of: node) == nil else {
+      reply.fail(FileError(.notSupported, "a directory has no content type to set"))
       return
     }
     guard rule != .creates else {
@@ -133,7 +135,13 @@ extension MountedBucket {
       reply.fail(error)
       return
     case .success(.directory):
-      reply.fail(FileError(.notSupported, "a directory has no attributes to change"))
+      guard let prefix = markerKey(of: node) else {
+        reply.fail(FileError(.notSupported, "the bucket itself has no attributes to change"))
+        return
+      }
+      self.change("setxattr", of: prefix, node: node, reply: reply) { [self] deadline in
+        await changeDirectoryFacts(of: prefix, by: deadline, change).map { EmptyAnswer() }
+      }
       return
     case .success(.believed(let known, _)), .success(.doubtful(let known, _)): entry = known
     }

@@ -1,11 +1,38 @@
-internal import Core
+package import Core
 internal import ObjectFiles
 internal import Support
 
 // What an object has beside its bytes: user metadata, and what `stat` shows of it.
 extension MountedBucket {
+  /// Remembers what the store has of a version, for this mount and the next.
+  func remember(_ object: ObjectMetadata, askedAt: Instant) {
+    let news = facts.withLock { $0.note(object, askedAt: askedAt) }
+    if let news { recordFacts?(news) }
+  }
+
+  /// The store has moved an object: what is known of it is known of what it is now.
+  func carryFacts(_ move: VersionMove) {
+    let news = facts.withLock { $0.copied(move.source, to: move.target) }
+    if let news { recordFacts?(news) }
+  }
+
+  /// Whether an object is a symbolic link; nil if that isn't known.
+  func isLink(_ entry: Entry) -> Bool? {
+    guard entry.kind == .file else { return false }
+    return facts.withLock { $0.facts(of: entry).map { $0.posix.kind == .symbolicLink } }
+  }
+
+  /// What the store said of a version a moment ago, so that it needn't be asked again.
+  func recentAnswer(of entry: Entry) -> ObjectMetadata? {
+    let oldest = time.now - timeToLive
+    let known = facts.withLock { $0.facts(of: entry) }
+    guard let known, known.askedAt >= oldest, var object = known.answer else { return nil }
+    object.version = entry.version
+    return object
+  }
+
   /// The store has told what belongs to an object, having been asked at `askedAt`.
-  func learnFacts(_ object: ObjectMetadata, askedAt: Instant) {
+  package func learnFacts(_ object: ObjectMetadata, askedAt: Instant) {
     guard let metadata = object.userMetadata else { return }
     let (prefix, component) = object.key.place
     let (node, draft, isOlder) = tables.withLock { tables in
@@ -16,7 +43,7 @@ extension MountedBucket {
       return (node, node.flatMap { tables.drafts[$0] }, isOlder ?? false)
     }
     guard !isOlder, !(draft?.isDirty ?? false) else { return }
-    facts.withLock { $0.note(metadata, of: object.version) }
+    remember(object, askedAt: askedAt)
     guard let node, options.metadataStyle != .none else { return }
     // It is what another client may have made of it.
     tables.withLock { tables in
@@ -30,21 +57,37 @@ extension MountedBucket {
   }
 
   /// Changes what an object has beside its bytes: with the next close of a file that is open to be written,
-  /// else at once, by one request that replaces it.
+  /// else by a request that replaces it, at once or a moment later.
   ///
   /// - Parameters:
   ///   - node: the file.
   ///   - entry: what is known of it.
   ///   - time: the modification time to be set; nil keeps what there is.
+  ///   - mayWait: it may be stored a moment later, see `FilesystemOptions.attributeDelay`.
   ///   - change: is called twice, and must not call anything.
-  /// - Returns: success when the store has it, or a close will bring it there.
+  /// - Returns: success when the store has it, or it is kept on the local disk to be brought there.
   func changeFacts(
     of node: NodeID,
     _ entry: Entry,
     time: Timestamp? = nil,
+    mayWait: Bool = false,
+    _ change: @Sendable (inout ObjectFacts) throws(FileError) -> Void
+  ) async -> Result<Void, FileError> {
+    await turns.whileTaken([entry.key]) {
+      await changeFactsInTurn(of: node, entry, time: time, mayWait: mayWait, change)
+    }
+  }
+
+  private func changeFactsInTurn(
+    of node: NodeID,
+    _ entry: Entry,
+    time: Timestamp?,
+    mayWait: Bool,
     _ change: @Sendable (inout ObjectFacts) throws(FileError) -> Void
   ) async -> Result<Void, FileError> {
     do throws(FileError) {
+      // It may have been renamed or stored meanwhile.
+      let entry = tables.withLock { $0.inodes.node(node)?.entry } ?? entry
       let draft = try self.draft(of: node, entry).get()
       let facts = try await draft.loadFacts().get()
       var wanted = facts
@@ -61,7 +104,7 @@ extension MountedBucket {
       draft.updateFacts { facts in try? change(&facts) }
       if let time = time ?? kept { draft.setModified(time) }
       guard !tables.withLock({ $0.open.hasWriter(node) }) else { return .success(()) }
-      let outcome = await publish(draft)
+      let outcome = await store(draft, mayWait: mayWait)
       // Whoever is told that it failed expects it not to be done later. What else has changed stays.
       if case .failure = outcome, !wasDirty, draft.withdraw(to: facts, modified: before),
         let object = draft.base
@@ -87,13 +130,18 @@ extension MountedBucket {
 }
 
 extension PosixMetadata {
-  /// What is stored of a new file, because the mount's options would show it otherwise.
-  init(of made: NewNode, differingFrom options: FilesystemOptions) {
+  /// What is stored of a new file or link, because the mount's options would show it otherwise.
+  init(of made: NewNode, _ kind: FileKind = .file, differingFrom options: FilesystemOptions) {
     self.init()
-    let permissions = options.fileMode & ~options.umask
-    if made.permissions != permissions { self.permissions = made.permissions }
     if made.userID != options.userID { userID = made.userID }
     if made.groupID != options.groupID { groupID = made.groupID }
+    guard kind == .file else {
+      // The bits of a link mean nothing; all have these.
+      (self.kind, self.permissions) = (kind, MountedBucket.linkPermissions)
+      return
+    }
+    let permissions = options.fileMode & ~options.umask
+    if made.permissions != permissions { self.permissions = made.permissions }
   }
 
   /// Takes over what a program sets; the time goes its own way, see `Drafts.Settings.metadataStyle`.

@@ -42,6 +42,19 @@ extension MountedBucket {
     }
   }
 
+  package func detach(_ node: NodeID) {
+    tables.withLock { tables in
+      guard let entry = tables.inodes.node(node)?.entry, entry.kind == .file else { return }
+      tables.inodes.removed(node)
+      // Otherwise the next reader would bring the writer, who comes after this, into the same place.
+      if tables.writtenKeys.count >= Self.writtenKeyCountMax { tables.writtenKeys = [] }
+      tables.writtenKeys.insert(entry.key)
+    }
+  }
+
+  /// Files that were to be written while the kernel read them by itself, at most; some 100 KB.
+  private static let writtenKeyCountMax = 1000
+
   /// Opens a file as it is known.
   func opened(_ entry: Entry, _ node: NodeID, _ mode: OpenMode) -> Result<OpenAnswer, FileError> {
     if mode.changes {
@@ -51,7 +64,8 @@ extension MountedBucket {
     let (draft, wasWritten) = tables.withLock { tables in
       let draft = tables.drafts[node]
       if draft != nil { _ = tables.open.opened(node, nil, writes: false) }
-      return (draft, tables.inodes.wasWritten(node))
+      let isToBeWritten = tables.writtenKeys.contains(entry.key)
+      return (draft, tables.inodes.wasWritten(node) || isToBeWritten)
     }
     if draft != nil {
       let handle = addHandle(.file(OpenFile(node: node)))

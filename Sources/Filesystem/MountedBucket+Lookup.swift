@@ -32,7 +32,7 @@ extension MountedBucket {
     if sighting == nil, isInOutage(at: now) {
       sighting = remembered(meaning, in: directory, at: now)
     }
-    if let sighting {
+    if let sighting, !lacksFacts(sighting, at: now) {
       let answer = answer(sighting, in: directory, at: now)
       if !reply.succeed(answer) { takeBack(answer) }
       return
@@ -41,7 +41,7 @@ extension MountedBucket {
     let path = path(of: meaning, in: directory)
     let operation = FailureReporter.Operation(name: "lookup", path: path)
     guard let waiting = park(reply, operation, budget) else { return }
-    let giveUp = lookUp(meaning, in: directory, at: now, by: budget.deadline) { [self] outcome in
+    @Sendable func end(_ outcome: LookupOutcome) {
       switch outcome {
       case .success(let sighting):
         waited(budget)
@@ -49,6 +49,17 @@ extension MountedBucket {
         if !waiting.succeed(answer) { takeBack(answer) }
       case .failure(let error):
         waiting.fail(error)
+      }
+    }
+    @Sendable func askFacts(_ sighting: Sighting) {
+      _ = startControlTask { [self] in end(await withFacts(sighting, by: budget.deadline)) }
+    }
+    if let sighting { return askFacts(sighting) }
+    let giveUp = lookUp(meaning, in: directory, at: now, by: budget.deadline) { [self] outcome in
+      if case .success(let sighting) = outcome, lacksFacts(sighting, at: time.now) {
+        askFacts(sighting)
+      } else {
+        end(outcome)
       }
     }
     waiting.whenGivenUp(giveUp)
@@ -122,8 +133,9 @@ extension MountedBucket {
     case .absent(let until):
       return EntryAnswer(absentFor: timeout(until: until, at: now))
     case .found(let entry, let until):
+      let isLink = isLink(entry)
       let (node, known) = tables.withLock { tables in
-        let node = tables.inodes.lookedUp(entry, in: directory.node)
+        let node = tables.inodes.lookedUp(entry, in: directory.node, isLink: isLink)
         // The node may know something newer.
         let known = tables.inodes.node(node)?.entry ?? entry
         tables.drafts.found(known, node)

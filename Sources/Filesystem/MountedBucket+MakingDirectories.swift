@@ -31,8 +31,11 @@ extension MountedBucket {
         case .success(.found): return .failure(exists(place))
         case .success(.absent): break
         }
+        let metadata = PosixMetadata(ofDirectory: facts, differingFrom: options)
+          .metadata(options.metadataStyle)
         do throws(StoreError) {
-          try await putMarker(place.prefix, by: deadline)
+          let marker = try await putMarker(place.prefix, metadata, by: deadline)
+          rememberMarker(marker, of: place.prefix, askedAt: time.now)
         } catch {
           return .failure(FileError(error, of: .name).uninterrupted)
         }
@@ -105,6 +108,7 @@ extension MountedBucket {
       switch try await contents(of: prefix, by: deadline).get() {
       case .something: return notEmpty
       case .nothing, .marker:
+        await discardMarkerDraft(of: prefix)
         // Also if there is none: some stores have a directory although no key tells of it.
         try await queries.store.delete(prefix, ifMatch: nil, context: context(deadline))
       }

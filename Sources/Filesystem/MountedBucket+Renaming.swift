@@ -74,12 +74,20 @@ extension MountedBucket {
       (tables.drafts.draft(at: source.key), tables.drafts.draft(at: target.key))
     }
     // What is renamed is what the store has, all of it.
-    if let draft, draft.isDirty { _ = try await draft.publish().get() }
+    if let draft, draft.isDirty, !draft.hasOnlyFacts { _ = try await draft.publish().get() }
     // What is replaced must not be published over it.
     await replaced?.discard()
     await fetchForReaders(at: target)
     try await publishCopies(of: source.key)
     try await publishCopies(of: target.key)
+    if let draft, draft.isDirty {
+      if try await isRenamedWithFacts(draft, source, to: target, replaces: replaces) {
+        if let replaced { endReplaced(replaced, at: target.key) }
+        mayHaveEmptied(source.directory)
+        return
+      }
+      _ = try await draft.publish().get()
+    }
     let (node, known) = tables.withLock { tables in
       let node = tables.inodes.nodeID(entry.component, .file, in: source.directory.prefix)
       return (node, node.flatMap { tables.inodes.node($0)?.entry } ?? entry)
@@ -103,12 +111,57 @@ extension MountedBucket {
       if error.code == .stale || error.code == .notFound, let node { learnStale(node) }
       throw error
     }
-    facts.withLock { $0.copied(moved, to: object.version) }
+    remember(object, askedAt: time.now)
+    carryFacts(VersionMove(moved, to: object.version))
     renamed(source, target, to: object, draft)
     // Only now has whoever reads it let go of what is cached under the old key.
     await cache.follow(moves)
     if let replaced { endReplaced(replaced, at: target.key) }
     mayHaveEmptied(source.directory)
+  }
+
+  /// Renames a file of which only attributes are not stored yet by one copy that has them.
+  ///
+  /// - Returns: false, and nothing has happened, if there is another way that is as cheap, or must be gone.
+  private func isRenamedWithFacts(
+    _ draft: Draft,
+    _ source: Place,
+    to target: Place,
+    replaces: Bool
+  ) async throws(FileError) -> Bool {
+    let store = queries.store
+    guard !store.capabilities.hasInPlaceMetadata, store.capabilities.hasNativeRename == false,
+      let etag = draft.base?.version.etag,
+      draft.redirect(to: target.key, replaces ? .none : .ifAbsent)
+    else { return false }
+    tables.withLock { _ = $0.moving.insert(draft.id) }
+    defer { tables.withLock { _ = $0.moving.remove(draft.id) } }
+    let object: ObjectMetadata
+    do throws(FileError) {
+      guard let made = try await draft.publish().get() else { throw absent(source) }
+      object = made
+    } catch {
+      draft.move(to: source.key, condition: .ifMatch(etag))
+      throw error
+    }
+    renamed(source, target, to: object, draft)
+    let node = tables.withLock { tables -> NodeID? in
+      guard let node = tables.drafts.node(of: draft) else { return nil }
+      if !draft.isDirty { tables.inodes.pin(node, false) }
+      return node
+    }
+    if let node { endDraft(of: node) } else { end(draft, at: target.key, nil) }
+    do throws(StoreError) {
+      try await store.delete(source.key, ifMatch: nil, context: context(.distantFuture))
+    } catch {
+      // It has both names then.
+      tables.withLock {
+        $0.changes[source.directory.prefix]?.forget(source.child.component, .file)
+      }
+      source.directory.expire()
+      throw FileError(error, of: .name).uninterrupted
+    }
+    return true
   }
 
   /// The store has a file's object under another key.

@@ -24,9 +24,9 @@ extension MountedBucket {
     let drafts = try await publishAll(below: source.prefix)
     try await publishCopies(below: source.prefix)
     let moves = try await moveTree(source, to: target)
-    facts.withLock { facts in
-      for move in moves { facts.copied(move.source, to: move.target) }
-    }
+    for move in moves { carryFacts(move) }
+    let moved = facts.withLock { $0.moved(below: source.prefix, to: target.prefix) }
+    if let recordFacts { moved.forEach(recordFacts) }
     await renamedDirectory(source, target, drafts, moves)
     await cache.follow(moves)
     mayHaveEmptied(source.directory)
@@ -42,6 +42,7 @@ extension MountedBucket {
     }
     let notEmpty = FileError(.notEmpty, "\"\(path(of: target.prefix))\" is not empty")
     if tables.withLock({ $0.drafts.hasDraft(below: target.prefix) }) { throw notEmpty }
+    await discardMarkerDraft(of: target.prefix)
     switch await contents(of: target.prefix, by: deadline) {
     case .failure(let error): throw FileError(error, of: .name).uninterrupted
     case .success(.something): throw notEmpty

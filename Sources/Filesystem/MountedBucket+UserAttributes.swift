@@ -37,8 +37,20 @@ extension MountedBucket {
       return
     }
     let absent = FileError(.noAttribute, "there is no \(attribute) here")
-    guard let name = Self.metadataName(attribute), let entry = known.entry, entry.kind == .file
-    else {
+    guard let name = Self.metadataName(attribute) else {
+      reply.fail(absent)
+      return
+    }
+    if let prefix = markerKey(of: node) {
+      change("getxattr", of: prefix, node: node, reply: reply) { [self] deadline in
+        await markerFacts(of: prefix, by: deadline).flatMap { facts in
+          facts.userMetadata[name].map { .success(AttributeValueAnswer(Array($0.utf8))) }
+            ?? .failure(absent)
+        }
+      }
+      return
+    }
+    guard let entry = known.entry, entry.kind == .file else {
       reply.fail(absent)
       return
     }
@@ -82,12 +94,18 @@ extension MountedBucket {
     waiting.whenGivenUp { [heads] in heads.leave(ticket) }
   }
 
-  /// The attributes of a file, as far as they are known without asking.
-  func knownUserAttributes(of node: NodeID, _ entry: Entry) -> [String] {
-    let draft = tables.withLock { $0.drafts[node] }
+  /// The attributes of a file or a directory, as far as they are known without asking.
+  func knownUserAttributes(of node: NodeID, _ entry: Entry?) -> [String] {
+    let marker = markerKey(of: node)
+    let draft = tables.withLock { tables in
+      marker.map { tables.drafts.draft(at: $0) } ?? tables.drafts[node]
+    }
     let metadata =
       draft.flatMap { $0.isDirty ? $0.facts?.userMetadata : nil }
-      ?? facts.withLock { $0.facts(of: entry)?.userMetadata }
+      ?? facts.withLock { facts in
+        marker.map { facts.facts(ofDirectory: $0)?.userMetadata }
+          ?? entry.flatMap { facts.facts(of: $0)?.userMetadata }
+      }
     return (metadata ?? [:]).keys.map { "user.\($0)" }
       .filter { Self.metadataName($0) != nil }.sorted()
   }

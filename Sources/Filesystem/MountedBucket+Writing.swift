@@ -40,7 +40,7 @@ extension MountedBucket {
         if isTruncated { try known.resize(to: 0) }
         return .success(known)
       }
-      var object = ObjectMetadata(version: entry.version)
+      var object = recentAnswer(of: entry) ?? ObjectMetadata(version: entry.version)
       object.storageClass = entry.storageClass
       let made = try drafts.edit(object, isTruncated: isTruncated)
       let draft = tables.withLock { tables -> Draft in
@@ -111,12 +111,12 @@ extension MountedBucket {
   }
 
   package func flush(_ handle: HandleID, reply: consuming Reply<EmptyAnswer>) {
-    store(handle, reply: reply) { [self] draft in await publish(draft) }
+    store(handle, alsoReaders: false, reply: reply) { [self] draft in await publish(draft) }
   }
 
   package func synchronize(_ handle: HandleID, reply: consuming Reply<EmptyAnswer>) {
     // Whatever a close promises, this promises the store.
-    store(handle, reply: reply) { [self] draft in
+    store(handle, alsoReaders: true, reply: reply) { [self] draft in
       await turns.whileTaken([draft.key]) {
         await publishCopiesBeforeReplacing(draft)
         return await draft.publish().map { _ in }
@@ -130,12 +130,13 @@ extension MountedBucket {
   /// interrupted leaves it to go on. A failure has been reported by the time it comes here.
   private func store(
     _ handle: HandleID,
+    alsoReaders: Bool,
     reply: consuming Reply<EmptyAnswer>,
     _ publish: @escaping @Sendable (Draft) async -> Result<Void, FileError>
   ) {
     let draft = tables.withLock { tables -> Draft? in
       guard case .file(let open) = tables.handles[handle] else { return nil }
-      return open.draft
+      return open.draft ?? (alsoReaders ? tables.drafts[open.node] : nil)
     }
     guard let draft, draft.isDirty else {
       reply.succeed(EmptyAnswer())

@@ -24,6 +24,14 @@ package final class MountedBucket: FileOperations {
     var copies = PendingCopies()
     /// What is shown of nodes since they were changed through this mount.
     var shown: [NodeID: ShownFacts] = [:]
+    /// Files that were to be written while the kernel read them by itself: it is to ask for their bytes.
+    var writtenKeys: Set<ObjectKey> = []
+    /// Drafts that are stored in a moment, by their names.
+    var deferred: Set<String> = []
+    /// Drafts that are being renamed: what becomes of them is minded by who does that.
+    var moving: Set<String> = []
+    /// Whether the store keeps user metadata of directories' markers; nil until it was tried.
+    var keepsMarkerFacts: Bool?
     /// The renamings under way that take a while, by their old prefixes or keys.
     var renamings: [ObjectKey: Renaming] = [:]
     /// Names that the store said are absent, and until when that is believed.
@@ -77,13 +85,16 @@ package final class MountedBucket: FileOperations {
   let aheadPool = BlockingPool(threadCount: 2)
   /// What is known of versions' user metadata.
   let facts = Lock(FactsMemory())
+  /// Keeps news of that for the next mount.
+  let recordFacts: (@Sendable (RecordedFacts) -> Void)?
   // Lock order: `tables` and the others here are never held together, nor while anything is called.
   let tables: Lock<Tables>
 
   /// Creates the file system; nothing is asked of the store yet.
   ///
   /// `digest` tells components apart that are too long for a name; `makeDrafts` makes what is written to,
-  /// and without it the mount only reads.
+  /// and without it the mount only reads. `knownFacts` is what earlier mounts have learned, the newest last,
+  /// and `recordFacts` keeps more of it.
   package init(
     store: any ObjectStore,
     cache: any PartCache,
@@ -94,6 +105,8 @@ package final class MountedBucket: FileOperations {
     memory: MemoryBudget = MemoryBudget(limit: .max),
     errors: ErrorRing = ErrorRing(),
     log: Log = Log(),
+    knownFacts: [RecordedFacts] = [],
+    recordFacts: (@Sendable (RecordedFacts) -> Void)? = nil,
     makeDrafts: ((any DraftObserver, ObjectFile.Environment) -> Drafts)? = nil
   ) {
     self.options = options
@@ -101,6 +114,7 @@ package final class MountedBucket: FileOperations {
     self.time = time
     self.timers = timers
     self.log = log
+    self.recordFacts = recordFacts
     files = ObjectFile.Environment(
       cache: cache,
       timers: timers,
@@ -126,6 +140,9 @@ package final class MountedBucket: FileOperations {
     )
     tables = Lock(Tables(inodes: InodeTable(rootDirectory: root)))
     observer.bucket = self
+    facts.withLock { facts in
+      for known in knownFacts { facts.recall(known) }
+    }
   }
 
   /// What `status` shows of the file system itself.
@@ -211,8 +228,10 @@ extension MountedBucket {
   func attributes(of entry: Entry) -> FileAttributes {
     let numbers = InodeNumber.Prefix(entry.page.prefix)
     let number = InodeNumber.of(entry.component, kind: entry.kind, in: numbers)
-    guard entry.kind == .file else { return directoryAttributes(inodeNumber: number) }
     let posix = facts.withLock { $0.facts(of: entry)?.posix }
+    guard entry.kind == .file else {
+      return directoryAttributes(inodeNumber: number).showing(posix.map { ShownFacts($0) })
+    }
     return FileAttributes(
       inodeNumber: number,
       kind: .file,
@@ -227,13 +246,14 @@ extension MountedBucket {
 
   /// The attributes of a child that the kernel knows: what it is being written to, if it is.
   func attributes(of entry: Entry, _ node: NodeID) -> FileAttributes {
-    let (draft, shown, isRemoved) = tables.withLock { tables in
+    let (draft, shown, isRemoved, isLink) = tables.withLock { tables in
       (
         tables.drafts[node], tables.shown.isEmpty ? nil : tables.shown[node],
-        tables.inodes.node(node)?.isRemoved ?? false
+        tables.inodes.node(node)?.isRemoved ?? false, tables.inodes.isLink(node)
       )
     }
     var attributes = attributes(of: entry).showing(shown)
+    if isLink { (attributes.kind, attributes.permissions) = (.symbolicLink, Self.linkPermissions) }
     if let draft {
       attributes.size = draft.size
       if draft.isDirty { attributes.modified = draft.modified }
@@ -244,8 +264,8 @@ extension MountedBucket {
 
   /// The attributes of a directory.
   ///
-  /// Its time is the mount's: a parent's listing doesn't tell the time of a marker, and two looks at
-  /// an unchanged directory must agree. It has one link, which tells `find` that the number of
+  /// Its time is the mount's, unless its marker's metadata is known: a parent's listing doesn't tell the
+  /// time of a marker, and two looks at an unchanged directory must agree. It has one link, which tells `find` that the number of
   /// links doesn't count its directories.
   func directoryAttributes(inodeNumber: UInt64) -> FileAttributes {
     FileAttributes(

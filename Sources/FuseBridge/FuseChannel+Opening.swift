@@ -43,6 +43,16 @@ extension FuseChannel {
     return decision.way
   }
 
+  /// A file is to be opened that may be written to, which can't be beside those that the kernel reads by
+  /// itself: its name is given another node then.
+  ///
+  /// - Returns: true if so; the kernel is to look the name up again.
+  func detachIfBacked(_ node: NodeID) -> Bool {
+    guard opening.withLock({ $0.modes.isBacked(node) }) else { return false }
+    operations.detach(node)
+    return true
+  }
+
   /// A file was released, or its opening had no taker.
   func closed(_ node: NodeID) {
     let unused = opening.withLock { $0.modes.closed(node) }

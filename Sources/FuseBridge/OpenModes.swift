@@ -52,6 +52,11 @@ struct OpenModes: Sendable {
     self.backingCountMax = backingCountMax
   }
 
+  /// Whether the kernel reads `node` by itself now.
+  func isBacked(_ node: NodeID) -> Bool {
+    if case .backed = nodes[node]?.way { true } else { false }
+  }
+
   /// Whether it makes sense to register a file for the next open of `node`.
   func hasUse(forBackingOf node: NodeID) -> Bool {
     nodes[node] == nil && backingCount < backingCountMax

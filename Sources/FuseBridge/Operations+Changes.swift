@@ -138,10 +138,16 @@ extension Operations {
   static func addAttributeChanges(_ table: inout fuse_lowlevel_ops) {
     table.setattr = { raw, node, status, fields, file in
       guard let request = Request(raw), let status else { return }
+      let changes = AttributeChanges(status.pointee, fields: fields)
+      // Source: fs/open.c, do_sys_truncate, Linux 6.18: it looks the path up again, once.
+      if changes.size != nil, request.channel.detachIfBacked(NodeID(node)) {
+        fuse_reply_err(request.raw, ESTALE)
+        return
+      }
       request.operations.setAttributes(
         of: NodeID(node),
         handle: file.map { HandleID($0.pointee.fh) },
-        to: AttributeChanges(status.pointee, fields: fields),
+        to: changes,
         reply: request.reply(Replies.attributes)
       )
     }

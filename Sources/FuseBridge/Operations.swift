@@ -75,9 +75,16 @@ enum Operations {
   private static func addFiles(_ table: inout fuse_lowlevel_ops) {
     table.open = { raw, node, file in
       guard let request = Request(raw), let file else { return }
+      let mode = OpenMode(flags: file.pointee.flags)
+      // The kernel looks the path up again, once.
+      // Source: fs/namei.c, do_filp_open, Linux 6.18.
+      if mode.writes || mode.truncates, request.channel.detachIfBacked(NodeID(node)) {
+        fuse_reply_err(request.raw, ESTALE)
+        return
+      }
       request.operations.open(
         NodeID(node),
-        mode: OpenMode(flags: file.pointee.flags),
+        mode: mode,
         reply: request.reply(Replies.open(NodeID(node), flags: file.pointee.flags))
       )
     }

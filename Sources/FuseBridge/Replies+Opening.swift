@@ -20,8 +20,11 @@ extension Replies {
           // There is nothing to wait for when it is closed.
           file.noflush = isForWriting ? 0 : 1
           return fuse_reply_open(request, &file)
-        // What is written would go into the cache's file without our knowing.
-        case .backed where isForWriting: return failing(request, ETXTBSY)
+        // What is written would go into the cache's file without our knowing. Somebody else has opened it
+        // to read meanwhile: see `detachIfBacked`.
+        case .backed where isForWriting:
+          _ = channel.detachIfBacked(node)
+          return failing(request, ESTALE)
         case .backed(let backing):
           return cfuse_reply_backed(
             request,
@@ -51,7 +54,9 @@ extension Replies {
         case .requests:
           var file = answer.open.file
           return fuse_reply_create(request, &parameters, &file)
-        case .backed: return failing(request, ETXTBSY)
+        case .backed:
+          _ = channel.detachIfBacked(node)
+          return failing(request, ESTALE)
         }
       }
       if !isTaken { channel.closed(node) }

@@ -1,4 +1,5 @@
 package import Core
+internal import Support
 
 extension ObjectFile {
   /// Has every byte in the cache when it returns, for those who read on when the store has it no more.
@@ -12,6 +13,22 @@ extension Draft {
   /// the store has it no more.
   package func load() async -> Result<Void, FileError> {
     await Loading.run(size) { range, reply in self.read(range, reply: reply) }
+  }
+}
+
+extension ObjectFile {
+  /// Reads a small object as a whole.
+  package func bytes() async -> Result<[UInt8], FileError> {
+    await Loading.bytes(version.size, of: version.key) { range, reply in
+      self.read(range, reply: reply)
+    }
+  }
+}
+
+extension Draft {
+  /// Reads a small draft as a whole.
+  package func bytes() async -> Result<[UInt8], FileError> {
+    await Loading.bytes(size, of: key) { range, reply in self.read(range, reply: reply) }
   }
 }
 
@@ -29,5 +46,25 @@ private enum Loading {
       if case .failure(let error) = await collector.outcome() { return .failure(error) }
     }
     return .success(())
+  }
+
+  static func bytes(
+    _ size: Int,
+    of key: ObjectKey,
+    _ read: (ByteRange, consuming Reply<DataAnswer>) -> Void
+  ) async -> Result<[UInt8], FileError> {
+    guard size > 0 else { return .success([]) }
+    let collector = ReplyCollector<DataAnswer>()
+    read(ByteRange(0, size), collector.reply)
+    switch await collector.outcome() {
+    case .failure(let error): return .failure(error)
+    case .success(.bytes(let bytes)): return .success(bytes)
+    case .success(.file(let descriptor, let range)):
+      do throws(DiskFailure) {
+        return .success(try FileDescriptor.bytes(range, of: descriptor))
+      } catch {
+        return .failure(FileError(error, reading: key))
+      }
+    }
   }
 }

@@ -157,7 +157,8 @@ final class Flight: BodySink {
     let request = GetRequest(version: download.version, range: range)
     var failure: StoreError?
     do throws(StoreError) {
-      _ = try await download.store.get(request, into: self, context: context)
+      let answer = try await download.store.get(request, into: self, context: context)
+      download.environment.answers.heard(answer.metadata, askedAt: begin)
     } catch {
       failure = error
     }

@@ -15,6 +15,8 @@ package struct TransferEnvironment: Sendable {
   package var metrics: Metrics
   /// Where to report what no caller is told.
   package var log: Log
+  /// Hears what comes along with bytes.
+  package let answers = AnswerListener()
 
   /// Creates an environment.
   package init(

@@ -183,3 +183,40 @@ def test_a_mount_in_use_by_the_kernel_ends_like_any(weather_mount, strict_bucket
         assert mount.stop().returncode != 0
     wait_for(lambda: mount.stop().returncode == 0, "the unmount")
     assert run(["ls", mount.path]).stdout == ""
+
+
+def test_W2_a_file_that_the_kernel_reads_by_itself_can_be_written(weather_mount, strict_bucket):
+    data = bytes_of(3 * MIB)
+    strict_bucket.put("f", data)
+    mount = started(weather_mount())
+    wait_for(lambda: mount.read("f") == data and counters(mount)["passthrough_opens"] > 0, "a backed open")
+    with open(mount / "f", "rb", buffering=0) as reader:
+        assert reader.read(100) == data[:100]
+        with open(mount / "f", "ab") as writer:
+            writer.write(b"more")
+        with open(mount / "f", "r+b") as writer:
+            writer.write(b"begin")
+        changed = b"begin" + data[5:] + b"more"
+        # Who had it open reads what it was, and whoever opens it what it is.
+        assert reader.read() == data[100:] and os.fstat(reader.fileno()).st_size == len(data)
+        assert mount.read("f") == changed and os.stat(mount / "f").st_size == len(changed)
+        os.truncate(mount / "f", 5)
+        assert os.pread(reader.fileno(), 5, 0) == data[:5] and mount.read("f") == b"begin"
+    assert strict_bucket.get("f") == b"begin"
+    # From then on all read and write the same.
+    with open(mount / "f", "rb", buffering=0) as reader, open(mount / "f", "ab", buffering=0) as writer:
+        writer.write(b"!")
+        assert reader.read() == b"begin!"
+
+
+def test_W2_a_file_that_the_kernel_reads_by_itself_can_be_replaced(weather_mount, strict_bucket):
+    data = bytes_of(2 * MIB)
+    strict_bucket.put("f", data)
+    mount = started(weather_mount())
+    wait_for(lambda: mount.read("f") == data and counters(mount)["passthrough_opens"] > 0, "a backed open")
+    with open(mount / "f", "rb", buffering=0) as reader:
+        assert reader.read(1) == data[:1]
+        with open(mount / "f", "wb") as writer:
+            writer.write(b"new")
+        assert reader.read() == data[1:] and mount.read("f") == b"new"
+    assert strict_bucket.get("f") == b"new"

@@ -125,8 +125,8 @@ def test_a_program_is_built_in_the_mount(mount):
 
 def test_files_are_moved_within_the_mount(mount):
     script = """
-    cd "$1" && mkdir -p a/b c && echo x > a/b/f && mv a/b/f c/g && test "$(cat c/g)" = x
-    mv c d && test "$(cat d/g)" = x && test ! -e c && rmdir a/b && rmdir a && rm -r d && test -z "$(ls -A)"
+    set -x; cd "$1" && mkdir -p a/b c && echo x > a/b/f && mv a/b/f c/g && test "$(cat c/g)" = x
+    mv c d && test "$(cat d/g)" = x && test ! -e c && rmdir a/b && rmdir a && rm -r d && ls -laR && test -z "$(ls -A)"
     """
     shell(script, mount.path)
 

@@ -129,6 +129,47 @@ extension TestMount {
     _ = try await asked.answer()
   }
 
+  @discardableResult
+  func makeLink(_ name: String, to target: String, in parent: NodeID = .root) async throws -> NodeID
+  {
+    let asked = Asked<EntryAnswer>()
+    bucket.makeLink(
+      FileName(name),
+      in: parent,
+      to: Array(target.utf8),
+      like: Self.maker,
+      reply: asked.reply()
+    )
+    return try #require(try await asked.answer().node)
+  }
+
+  func linkTarget(_ node: NodeID) async throws -> String {
+    let asked = Asked<LinkTargetAnswer>()
+    bucket.linkTarget(of: node, reply: asked.reply())
+    return String(decoding: try await asked.answer().target, as: UTF8.self)
+  }
+
+  /// The entries of a directory with their attributes, as `ls -l` asks for them.
+  func attributesByName(_ node: NodeID = .root) async throws -> [String: FileAttributes] {
+    let handle = try await openDirectory(node)
+    defer { bucket.releaseDirectory(handle, reply: Asked<EmptyAnswer>().reply()) }
+    var found: [String: FileAttributes] = [:]
+    var offset = 0
+    while true {
+      let asked = startReadDirectory(handle, offset: offset, withAttributes: true)
+      var source = try await asked.answer().source
+      var count = 0
+      while let entry = source.peek() {
+        if let answer = source.take(withAttributes: true) {
+          found[entry.name.description] = answer.attributes
+        }
+        offset = entry.nextOffset
+        count += 1
+      }
+      if count == 0 { return found }
+    }
+  }
+
   /// Makes a file of a text.
   func make(_ name: String, _ text: String, in parent: NodeID = .root) async throws {
     let handle = try await create(name, in: parent).open.handle

@@ -24,7 +24,9 @@ struct TestMount {
     store: SimulatedStore? = nil,
     front: (any ObjectStore)? = nil,
     writesIn directory: TestDirectory? = nil,
-    memory: MemoryBudget = MemoryBudget(limit: .max)
+    memory: MemoryBudget = MemoryBudget(limit: .max),
+    knownFacts: [RecordedFacts] = [],
+    recordFacts: (@Sendable (RecordedFacts) -> Void)? = nil
   ) throws {
     self.clock = clock
     let store = store ?? SimulatedStore(time: clock, faults: faults, behaviour: behaviour)
@@ -45,6 +47,8 @@ struct TestMount {
         level: .error,
         target: .descriptor(try FileDescriptor.open("/dev/null", .readWrite))
       ),
+      knownFacts: knownFacts,
+      recordFacts: recordFacts,
       makeDrafts: try directory.map { try Self.draftMaker(front ?? store, in: $0, options) }
     )
   }

@@ -66,4 +66,28 @@ import Testing
     #expect(new != old)
     #expect(try await mount.openAnswer(new).wholeFile == nil)
   }
+
+  @Test func w2WhoWritesWhatTheKernelReadsGetsAnotherNode() async throws {
+    let mount = try TestMount(options: Self.options, writesIn: try TestDirectory())
+    mount.place("f", "old")
+    let old = try await mount.node("f")
+    try await readAll(mount, old)
+    let reader = try await mount.openAnswer(old)
+    #expect(reader.wholeFile != nil)
+    // The kernel can't write it beside that.
+    mount.bucket.detach(old)
+    let new = try await mount.node("f")
+    #expect(new != old)
+    // Nobody comes in between.
+    #expect(try await mount.openAnswer(new).wholeFile == nil)
+    let writer = try await mount.open(new, mode: .writing())
+    try await mount.write(writer, Array("NEW".utf8), at: 0)
+    #expect(try await mount.text(new) == "NEW")
+    let seen = try await mount.attributes(old)
+    #expect(seen.size == 3 && seen.linkCount == 0)
+    #expect(try await mount.text(old) == "old")
+    try await mount.close(writer)
+    #expect(mount.store.bytes(at: ObjectKey("f")) == Array("NEW".utf8))
+    try await mount.release(reader.handle)
+  }
 }

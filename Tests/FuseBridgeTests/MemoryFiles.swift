@@ -127,6 +127,8 @@ final class MemoryFiles: FileOperations {
     reply.succeed(AttributesAnswer(attributes: attributes, timeout: .seconds(1)))
   }
 
+  func detach(_ node: NodeID) { note("detach") }
+
   func open(_ node: NodeID, mode: OpenMode, reply: consuming Reply<OpenAnswer>) {
     note("open\(mode.writes ? " to write" : "")\(mode.truncates ? ", emptied" : "")")
     let answer = state.withLock { state in

@@ -129,6 +129,8 @@ extension SimulatedStore {
     context: RequestContext
   ) async throws(StoreError) -> ObjectMetadata {
     let content = try Self.content(of: body, .putObject, request.key)
+    var request = request
+    if request.key.isDirectoryMarker, !behaviour.keepsMarkerMetadata { request.userMetadata = [:] }
     let call = Call(
       .putObject,
       key: request.key,
@@ -140,7 +142,7 @@ extension SimulatedStore {
     let crc64 = behaviour.keepsChecksums ? content.crc64 : nil
     let digest = behaviour.tagsAreDigests ? content.digest : nil
     return try await perform(call, context: context, sentByteCount: content.size) {
-      (state: inout State) throws(StoreError) in
+      [request] (state: inout State) throws(StoreError) in
       if obeys { try state.check(request.condition, request.key, .putObject) }
       return state.store(request, content, etag: digest ?? state.makeTag(), crc64: crc64, at: now)
     }

@@ -38,6 +38,8 @@ package final class SimulatedStore: ObjectStore {
     package var tellsKeyStatus = false
     /// True if directories exist by themselves: a listing doesn't show the one that it is of.
     package var hasDirectories = false
+    /// False if directories' markers have no user metadata, whatever they are given.
+    package var keepsMarkerMetadata = true
     /// True if one request removes a directory with all that is in it.
     package var removesDirectories = false
     /// True to give a copy in one piece its source's tag, as most stores do: a digest.

@@ -1,5 +1,4 @@
 internal import Core
-internal import Crypto
 internal import Transfer
 
 /// The text that says what has happened to a draft (docs/cache-format.md).
@@ -64,13 +63,7 @@ package struct DraftJournal: Hashable, Sendable {
 extension DraftChange {
   /// The change's line, with its end.
   package var line: String {
-    let text = words.joined(separator: " ")
-    return text + " " + Self.checksum(Array(text.utf8)) + "\n"
-  }
-
-  private static func checksum(_ text: [UInt8]) -> String {
-    let digits = String(CRC64.checksum(of: text), radix: 16)
-    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+    LineChecksum.line(words.joined(separator: " "))
   }
 
   private var words: [String] {
@@ -106,9 +99,7 @@ extension DraftChange {
 
   /// Reads a line without its end; nil if it is not one, or not as it was written.
   package init?(parsing line: ArraySlice<UInt8>) {
-    guard line.count > 17, line[line.endIndex - 17] == UInt8(ascii: " ") else { return nil }
-    let text = line.dropLast(17)
-    guard line.suffix(16).elementsEqual(Self.checksum(Array(text)).utf8) else { return nil }
+    guard let text = LineChecksum.text(of: line) else { return nil }
     var words = text.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
       .map { String(decoding: $0, as: UTF8.self) }[...]
     guard let kind = words.popFirst(), let change = Self.parsed(kind, words) else { return nil }

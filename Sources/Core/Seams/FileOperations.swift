@@ -18,6 +18,10 @@ package protocol FileOperations: AnyObject, Sendable {
   )
   /// Opens a file; if `mode` truncates, it is empty then.
   func open(_ node: NodeID, mode: OpenMode, reply: consuming Reply<OpenAnswer>)
+  /// The kernel reads a node by itself, which it does for all who have it open or for none, and somebody is to
+  /// write the file: its name is to lead to another node from now on, and who has this one open goes on
+  /// reading what it was.
+  func detach(_ node: NodeID)
   /// Reads up to `range.count` bytes; fewer only at the end of the file.
   func read(_ handle: HandleID, range: ByteRange, reply: consuming Reply<DataAnswer>)
   /// The last descriptor of an open file is closed.

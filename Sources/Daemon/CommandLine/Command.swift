@@ -88,7 +88,8 @@ package struct Command: Sendable {
     options: storeOptions + [
       .foreground, .readOnly, .cacheDirectory, .cacheSize, .memory, .metadataTTL, .deadline,
       .offline, .uid, .gid, .umask, .fileMode, .directoryMode, .metadataStyle,
-      .writeBack, .allowOther, .nonEmpty, .noPassthrough, .mountOption, .partSize, .parallel,
+      .metadataFrom, .writeBack, .allowOther, .nonEmpty, .noPassthrough, .mountOption, .partSize,
+      .parallel,
       .maxRetries, .limitRate,
     ] + StorageRules.options + logOptions,
     examples: [

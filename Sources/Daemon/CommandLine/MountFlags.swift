@@ -4,7 +4,8 @@ package struct MountFlags: Hashable, Sendable {
   package private(set) var isReadOnly: Bool?
   private var isNotExecutable = false
   private var keepsNoAccessTimes = false
-  private var isSynchronous = false
+  /// What is changed is to be stored before the call that changes it returns.
+  package private(set) var isSynchronous = false
   private var isDirectorySynchronous = false
 
   /// Creates none.

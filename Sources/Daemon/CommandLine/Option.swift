@@ -217,6 +217,13 @@ package struct Option: Sendable {
       default: "s3fs"
     ),
     Option(
+      .metadataFrom,
+      .choice(MetadataSource.allCases.map(\.rawValue)),
+      in: .mount,
+      "listing: no request for owner, mode, time and links; head: ask each file that is shown",
+      default: "listing"
+    ),
+    Option(
       .writeBack,
       .seconds(from: 1, example: "5"),
       in: .mount,

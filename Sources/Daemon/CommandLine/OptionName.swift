@@ -49,6 +49,7 @@ package enum OptionName: String, Hashable, Sendable, CaseIterable {
   case fileMode = "file-mode"
   case directoryMode = "dir-mode"
   case metadataStyle = "metadata-style"
+  case metadataFrom = "metadata-from"
   case writeBack = "write-back"
   case allowOther = "allow-other"
   case nonEmpty = "nonempty"

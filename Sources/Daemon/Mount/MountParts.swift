@@ -11,6 +11,7 @@ internal import Transfer
 struct MountParts: Sendable {
   private let settings: MountSettings
   private let cache: ObjectCache
+  private let record: FactsRecord
   let filesystem: MountedBucket
   private let metrics: Metrics
   private let errors: ErrorRing
@@ -55,6 +56,7 @@ struct MountParts: Sendable {
       warn(MountPreparation.emptyCacheWarning(settings, known))
       offline.learn(known)
     }
+    let (record, knownFacts) = FactsRecord.open(in: cache.path, log: log)
     let filesystem = MountedBucket(
       store: store,
       cache: cache,
@@ -65,13 +67,19 @@ struct MountParts: Sendable {
       memory: budget,
       errors: errors,
       log: log,
+      knownFacts: knownFacts,
+      recordFacts: { record.append($0) },
       makeDrafts: try drafts(settings, bucket.location, store, cache, environment)
     )
+    environment.answers.listen { [weak filesystem] object, askedAt in
+      filesystem?.learnFacts(object, askedAt: askedAt)
+    }
     warn((await filesystem.recoverDrafts())?.message)
     filesystem.startRecoveringRenamings()
     return MountParts(
       settings: settings,
       cache: cache,
+      record: record,
       filesystem: filesystem,
       metrics: metrics,
       errors: errors,
@@ -175,6 +183,8 @@ struct MountParts: Sendable {
     options.metadataStyle = settings.metadataStyle
     options.storageClass = settings.storageClass
     options.tags = settings.tags
+    options.metadataSource = settings.metadataSource
+    options.attributeDelay = settings.attributeDelay
     // The other half is left to transfers.
     options.listingMemoryMax = settings.memory / 2
     options.prefetch = PrefetchPolicy.Limits(
@@ -260,6 +270,7 @@ struct MountParts: Sendable {
 
   /// Ends what is on its way, keeps what arrived, and lets go of the cache.
   func close() async {
+    await record.finish()
     await cache.close()
   }
 

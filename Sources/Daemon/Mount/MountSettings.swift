@@ -46,6 +46,8 @@ package struct MountSettings: Sendable {
   package var storageClass: String?
   /// The tags of files that are made.
   package var tags: [String: String] = [:]
+  /// Whether files are asked for what a listing doesn't tell of them.
+  package var metadataSource = MetadataSource.listing
   /// How long a closed file may lie on the local disk alone; nil: `close` waits for the store.
   package var writeBackDelay: Duration?
   /// True if other users may enter.
@@ -56,6 +58,10 @@ package struct MountSettings: Sendable {
   package var mountFlags = MountFlags()
   /// True if the kernel may read files that are wholly in the cache by itself.
   package var usesPassthrough = true
+
+  /// How long what is set of a closed file or of a directory may wait for what else is set: long enough for
+  /// programs that set one after the other, and soon for who looks from elsewhere.
+  package var attributeDelay: Duration { mountFlags.isSynchronous ? .zero : .seconds(1) }
 
   /// Bytes of memory that transfers may use unless it is said.
   static let memoryDefault = 256 << 20
@@ -97,6 +103,8 @@ package struct MountSettings: Sendable {
       invocation.text(.metadataStyle).flatMap(MetadataStyle.init(rawValue:)) ?? metadataStyle
     storageClass = invocation.text(.storageClass)
     tags = invocation.pairs(.tag)
+    metadataSource =
+      invocation.text(.metadataFrom).flatMap(MetadataSource.init(rawValue:)) ?? metadataSource
     writeBackDelay = invocation.duration(.writeBack)
     allowsOther = invocation.has(.allowOther)
     allowsNonEmpty = invocation.has(.nonEmpty)

@@ -90,6 +90,28 @@ package final class Draft: Sendable {
     try? record(.timed(time))
   }
 
+  /// All of its bytes are the object's that the store has, so that at most facts are to be published.
+  package var hasOnlyFacts: Bool { state.withLock { $0.hasOnlyFacts } }
+
+  /// The draft, of which only facts are to be published, is to be the object at `key` from now on: that is
+  /// published as a copy of what the store has, which is to be deleted then.
+  ///
+  /// - Parameters:
+  ///   - key: the new key.
+  ///   - condition: what must hold of what is there.
+  /// - Returns: false, and nothing has changed, if more is to be published, or something just is.
+  package func redirect(to key: ObjectKey, _ condition: WriteCondition) -> Bool {
+    let isDone = state.withLock { state in
+      guard state.hasOnlyFacts, state.flight == nil, state.writerCount == 0 else { return false }
+      state.record(.moved(key, condition, nil))
+      return true
+    }
+    guard isDone else { return false }
+    environment.background.cancel(self)
+    try? journal()
+    return true
+  }
+
   /// Takes back a change of facts that could not be published, whose maker was told; call it when the
   /// publishing has failed.
   ///

@@ -59,6 +59,8 @@ struct DraftState: Sendable {
   var whenEarlyIdle: Gate?
   /// Tags or storage class have changed since the store had them, which only a copy can bring there.
   var needsCopy = false
+  /// The facts are all that the object has which it is a copy of, or is to have of that.
+  private(set) var hasWholeFacts = false
   /// What the journal doesn't say yet.
   var unwritten = DraftChangeQueue()
   /// A journal that has become larger is begun anew.
@@ -83,6 +85,7 @@ struct DraftState: Sendable {
     let facts: ObjectFacts
     let hasNewFacts: Bool
     let needsCopy: Bool
+    let hasWholeFacts: Bool
     /// The time that a program set; nil if something was written since.
     let timeSet: Timestamp?
     /// The store has said that it didn't take it.
@@ -98,6 +101,8 @@ struct DraftState: Sendable {
 
   /// It is a new file into which nothing was written.
   var holdsNothing: Bool { base == nil && extents.size == 0 }
+  /// All of its bytes are the object's that the store has.
+  var hasOnlyFacts: Bool { base.map { extents.isWhole(of: $0.version) } ?? false }
 
   /// Some of its bytes are another object's, or another version's.
   var isOfOthers: Bool {
@@ -215,6 +220,7 @@ struct DraftState: Sendable {
     self.key = key
     (frozen, unclear) = (nil, nil)
     guard let version, let old = base?.version else {
+      hasWholeFacts = hasWholeFacts || (knowsFacts && hasOnlyFacts)
       self.condition = condition
       base = nil
       revision += 1
@@ -239,6 +245,7 @@ struct DraftState: Sendable {
       facts: facts,
       hasNewFacts: hasNewFacts,
       needsCopy: needsCopy,
+      hasWholeFacts: hasWholeFacts,
       timeSet: isModifiedSet ? modified : nil
     )
   }
@@ -254,6 +261,7 @@ struct DraftState: Sendable {
     }
     extents = extents.rebased(onto: version, since: done.extents)
     base = ObjectMetadata(version: version)
+    hasWholeFacts = false
     publishedRevision = done.revision
     if revision == done.revision {
       hasNewFacts = false
@@ -272,6 +280,7 @@ struct DraftState: Sendable {
   private mutating func contentChanged(_ range: ByteRange, at now: Timestamp) {
     if frozenFile > 0 { changed.insert(range) }
     early?.parts.changed(range)
+    hasWholeFacts = false
     revision += 1
     modified = now
     isModifiedSet = false

@@ -24,9 +24,10 @@ package struct PublishRequest: Sendable {
   package var retryPatience: Duration?
   /// Tags or storage class are others than the object's, which only a copy can change.
   package var needsCopy = true
-
   /// How the store is to keep the object, by the names that users know.
   package var storageTask: [String: String] = [:]
+  /// What is copied from another key has nothing beside its bytes that the target's facts don't say.
+  package var hasWholeFacts = false
 
   /// Creates a request.
   package init(

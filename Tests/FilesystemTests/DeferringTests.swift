@@ -1,0 +1,221 @@
+import Core
+import Filesystem
+import Simulation
+import Support
+import Testing
+
+/// What is set of a closed file is stored a moment later (docs/semantics.md, N4).
+@Suite struct DeferringTests {
+  private func mount(
+    delay: Duration = .seconds(3600),
+    _ behaviour: SimulatedStore.Behaviour = .init(),
+    store: SimulatedStore? = nil,
+    directory: TestDirectory? = nil
+  ) throws -> TestMount {
+    var options = FilesystemOptions()
+    options.attributeDelay = delay
+    return try TestMount(
+      options: options,
+      behaviour: behaviour,
+      store: store,
+      writesIn: try directory ?? TestDirectory()
+    )
+  }
+
+  private func set(
+    _ mount: TestMount,
+    _ node: NodeID,
+    permissions: UInt16? = nil,
+    userID: UInt32? = nil,
+    seconds: Int? = nil
+  ) async throws {
+    var changes = AttributeChanges()
+    changes.permissions = permissions
+    changes.userID = userID
+    changes.modified = seconds.map { .at(Timestamp(seconds: $0)) }
+    let asked = Asked<AttributesAnswer>()
+    mount.bucket.setAttributes(of: node, handle: nil, to: changes, reply: asked.reply())
+    _ = try await asked.answer()
+  }
+
+  private func stored(_ mount: TestMount, _ key: String) async throws -> [String: String]? {
+    try await mount.store.head(
+      ObjectKey(key),
+      versionID: nil,
+      ifMatch: nil,
+      context: RequestContext(deadline: .distantFuture)
+    ).userMetadata
+  }
+
+  /// A file whose attributes are set and not stored yet.
+  private func pending(_ mount: TestMount, _ name: String = "f") async throws -> NodeID {
+    try await mount.make(name, "text")
+    let node = try await mount.node(name)
+    mount.store.forgetCalls()
+    try await set(mount, node, permissions: 0o600)
+    try await set(mount, node, userID: 7)
+    try await set(mount, node, seconds: 1234)
+    #expect(mount.store.calls.isEmpty)
+    return node
+  }
+
+  private static let metadata = ["mode": "33152", "uid": "7", "mtime": "1234"]
+
+  @Test func n4WhatIsSetAfterACloseIsStoredByOneRequest() async throws {
+    let mount = try mount()
+    let node = try await pending(mount)
+    let seen = try await mount.attributes(node)
+    #expect(seen.permissions == 0o600 && seen.userID == 7)
+    #expect(seen.modified == Timestamp(seconds: 1234))
+    #expect(await mount.bucket.finish() == [])
+    #expect(mount.store.calls.map(\.operation) == [.headObject, .copyObject])
+    #expect(try await stored(mount, "f") == Self.metadata)
+    #expect(try await mount.text(node) == "text" && mount.directory?.names("staged") == [])
+  }
+
+  @Test func n4ItIsStoredWithoutAnybodyAsking() async throws {
+    let mount = try mount(delay: .milliseconds(20))
+    try await mount.make("f", "text")
+    try await set(mount, try await mount.node("f"), permissions: 0o600)
+    while try await stored(mount, "f")?["mode"] == nil { await Task.yield() }
+    while mount.directory?.names("staged") != [] { await Task.yield() }
+    #expect(mount.bucket.pendingFiles == [])
+  }
+
+  @Test func n4AFileThatIsRenamedThenCostsOneCopy() async throws {
+    let mount = try mount()
+    let node = try await pending(mount, ".f.tmp")
+    mount.place("f", "old")
+    try await mount.rename(".f.tmp", to: "f")
+    let calls = mount.store.calls.map(\.operation).filter { $0 != .listObjects }
+    #expect(calls.suffix(3) == [.headObject, .copyObject, .deleteObject])
+    #expect(calls.filter { $0 != .headObject } == [.copyObject, .deleteObject])
+    #expect(try await stored(mount, "f") == Self.metadata)
+    #expect(try await mount.node("f") == node)
+    #expect(try await mount.text(node) == "text")
+    let seen = try await mount.attributes(node)
+    #expect(seen.permissions == 0o600 && seen.modified == Timestamp(seconds: 1234))
+    #expect(try await mount.names() == ["f"])
+    #expect(mount.bucket.pendingFiles == [] && mount.directory?.names("staged") == [])
+    // It is an ordinary file.
+    let handle = try await mount.open(node, mode: .writing())
+    try await mount.write(handle, Array("T".utf8), at: 0)
+    try await mount.close(handle)
+    #expect(try await mount.text(node) == "Text")
+  }
+
+  @Test func c1ARenamingThatFailsLeavesItAsItWas() async throws {
+    let mount = try mount()
+    let node = try await pending(mount)
+    mount.store.faults.add(Fault(.fail(.accessDenied), operation: .copyObject, callCount: 99))
+    await expectFailure(.accessDenied) { try await mount.rename("f", to: "g") }
+    #expect(try await mount.names() == ["f"])
+    #expect(try await mount.node("f") == node)
+    #expect(try await mount.attributes(node).permissions == 0o600)
+    #expect(try await mount.text(node) == "text")
+    mount.store.faults.clear()
+    #expect(await mount.bucket.finish() == [])
+    #expect(try await stored(mount, "f") == Self.metadata)
+    #expect(mount.directory?.names("staged") == [])
+  }
+
+  @Test func c1ARenamingThatReplacesNothingDoesNot() async throws {
+    let mount = try mount()
+    _ = try await pending(mount)
+    #expect(try await mount.names() == ["f"])
+    mount.place("g", "theirs")
+    await expectFailure(.exists) { try await mount.rename("f", to: "g", replaces: false) }
+    #expect(await mount.bucket.finish() == [])
+    #expect(try await stored(mount, "f") == Self.metadata)
+    #expect(try await stored(mount, "g") == [:])
+  }
+
+  @Test func w4WhatIsNotStoredYetSurvivesACrash() async throws {
+    let directory = try TestDirectory()
+    let mount = try mount(directory: directory)
+    _ = try await pending(mount)
+    let next = try self.mount(store: mount.store, directory: directory)
+    #expect(await next.bucket.recoverDrafts() == nil)
+    #expect(await next.bucket.finish() == [])
+    #expect(try await stored(next, "f") == Self.metadata)
+    #expect(directory.names("staged") == [])
+  }
+
+  @Test func w1ASynchronizationOfAReaderStoresIt() async throws {
+    let mount = try mount()
+    let node = try await pending(mount)
+    let handle = try await mount.open(node)
+    try await mount.synchronize(handle)
+    #expect(try await stored(mount, "f") == Self.metadata)
+    try await mount.release(handle)
+  }
+
+  @Test func c2WhatIsCopiedFromIsStoredFirst() async throws {
+    let mount = try mount()
+    let source = try await mount.open(try await pending(mount))
+    let made = try await mount.create("g")
+    let asked = Asked<WrittenAnswer>()
+    mount.bucket.copyRange(
+      from: source,
+      ByteRange(0, 4),
+      to: made.open.handle,
+      at: 0,
+      reply: asked.reply()
+    )
+    #expect(try await asked.answer().count == 4)
+    // What is stored of the source from now on must not take the version away that is copied.
+    try await mount.synchronize(source)
+    try await mount.close(made.open.handle)
+    #expect(try await mount.text(try await mount.node("g")) == "text")
+    #expect(await mount.bucket.finish() == [])
+    #expect(try await stored(mount, "f") == Self.metadata)
+  }
+
+  @Test func whatWasReplacedMeanwhileKeepsItsOwn() async throws {
+    let mount = try mount()
+    _ = try await pending(mount)
+    mount.place("f", "theirs")
+    #expect(await mount.bucket.finish() == [])
+    #expect(try await stored(mount, "f") == [:])
+    while mount.bucket.pendingFiles != [] { await Task.yield() }
+    #expect(mount.errors.all.contains { $0.operation == "publish" })
+  }
+
+  @Test func whatIsRemovedMeanwhileStaysSo() async throws {
+    let mount = try mount()
+    _ = try await pending(mount)
+    try await mount.remove("f")
+    #expect(await mount.bucket.finish() == [])
+    #expect(try await mount.names() == [] && mount.directory?.names("staged") == [])
+  }
+
+  @Test func w5WhoWritesMeanwhileStoresItAllAtOnce() async throws {
+    let mount = try mount(delay: .milliseconds(20))
+    try await mount.make("f", "text")
+    let node = try await mount.node("f")
+    mount.store.forgetCalls()
+    try await set(mount, node, permissions: 0o600)
+    let handle = try await mount.open(node, mode: .writing())
+    try await mount.write(handle, Array("T".utf8), at: 0)
+    try await Task.sleep(for: .milliseconds(60))
+    #expect(mount.store.calls.isEmpty)
+    try await mount.close(handle)
+    #expect(try await stored(mount, "f") == ["mode": "33152"])
+    #expect(try await mount.text(node) == "Text")
+  }
+
+  @Test func n4AnAttributeThatWasRemovedDoesNotComeBackByARenaming() async throws {
+    let mount = try mount()
+    mount.store.place(ObjectKey("f"), .text("text"), userMetadata: ["color": "blue", "atime": "5"])
+    let node = try await mount.node("f")
+    let asked = Asked<EmptyAnswer>()
+    mount.bucket.removeExtendedAttribute("user.color", of: node, reply: asked.reply())
+    _ = try await asked.answer()
+    let time = try await mount.attributes(node).modified.seconds
+    #expect(try await stored(mount, "f") == ["atime": "5", "mtime": "\(time)"])
+    // Written anew, the attributes are the mount's alone.
+    try await set(mount, node, permissions: 0o600)
+    try await mount.rename("f", to: "g")
+    #expect(try await stored(mount, "g") == ["mtime": "\(time)", "mode": "33152"])
+  }
+}
