@@ -136,7 +136,7 @@ let package = Package(
       "FilesystemTests",
       ["Core", "Support", "Transfer", "Caching", "ObjectFiles", "Filesystem", "Simulation"]
     ),
-    tests("FuseBridgeTests", ["Core", "Support", "FuseBridge", "Simulation"]),
+    tests("FuseBridgeTests", ["Core", "Support", "CFuse", "FuseBridge", "Simulation"]),
     tests("DipperTests", ["Core", "Support", "Crypto", "Dipper", "Simulation"]),
     tests("DaemonTests", ["Core", "Support", "Daemon", "Dipper", "Simulation"]),
     tests("TidyTests", []),

@@ -71,6 +71,9 @@ struct ShownFacts: Hashable, Sendable {
   var userID: UInt32?
   var groupID: UInt32?
   var modified: Timestamp?
+  var accessed: Timestamp?
+  /// When the attributes were last changed, if that is later than the content.
+  var changed: Timestamp?
 
   /// Creates facts; what is nil is as it is.
   init(
@@ -93,6 +96,7 @@ struct ShownFacts: Hashable, Sendable {
       groupID: posix.groupID,
       modified: posix.modified
     )
+    accessed = posix.accessed
   }
 
   /// Shows what was changed.
@@ -105,10 +109,21 @@ struct ShownFacts: Hashable, Sendable {
     case .at(let time): modified = time
     case nil: break
     }
+    switch changes.accessed {
+    case .now: accessed = now
+    case .at(let time): accessed = time
+    case nil: break
+    }
+    changed = now
   }
+
+  /// A name in a directory was made or removed.
+  mutating func wasTouched(at now: Timestamp) { (modified, changed) = (now, now) }
 
   /// A write takes the rights away that a program would get by being set-user-id.
   mutating func wasWritten() {
+    // From now on the content's time is the later one.
+    changed = nil
     // Source: inode(7), "set-group-ID bit": without the group's right to execute it means a lock.
     guard let before = permissions else { return }
     permissions = before & ~(before & 0o010 != 0 ? 0o6000 : 0o4000)
@@ -124,6 +139,8 @@ extension FileAttributes {
     attributes.userID = facts.userID ?? userID
     attributes.groupID = facts.groupID ?? groupID
     attributes.modified = facts.modified ?? modified
+    attributes.accessed = facts.accessed ?? accessed
+    attributes.changed = facts.changed ?? changed
     return attributes
   }
 }

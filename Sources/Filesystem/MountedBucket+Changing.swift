@@ -155,6 +155,13 @@ extension MountedBucket {
     }
   }
 
+  /// A name in a directory was made or removed through this mount: its times tell, while the kernel knows it.
+  ///
+  /// Call with `tables` locked.
+  static func touched(_ directory: Directory, at now: Timestamp, _ tables: inout Tables) {
+    tables.shown[directory.node, default: ShownFacts()].wasTouched(at: now)
+  }
+
   /// Shows changes of a node for as long as the kernel knows it.
   private func show(
     _ changes: AttributeChanges,

@@ -226,6 +226,7 @@ extension MountedBucket {
         groupID: facts.groupID
       )
       tables.absentNames[NameKey(.child(place.child), in: place.directory)] = nil
+      Self.touched(place.directory, at: time.wallTime, &tables)
       Self.dirtied(node, &tables)
       return node
     }

@@ -22,8 +22,9 @@ extension MountedBucket {
   ///
   /// - Parameters:
   ///   - prefix: the directory.
-  ///   - time: the modification time to be set; nil keeps what there is.
+  ///   - newTime: the modification time to be set; nil keeps what there is.
   ///   - mayWait: it may be stored a moment later, see `FilesystemOptions.attributeDelay`.
+  ///   - deadline: by when what is there must be known.
   ///   - change: must not call anything.
   /// - Returns: success when the change is kept: by the store, or on the local disk for it.
   func changeDirectoryFacts(

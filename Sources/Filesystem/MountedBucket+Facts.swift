@@ -50,8 +50,10 @@ extension MountedBucket {
       guard var shown = tables.shown[node],
         tables.inodes.node(node)?.entry?.etag == object.version.etag
       else { return }
+      let posix = PosixMetadata(metadata)
       (shown.permissions, shown.userID, shown.groupID) = (nil, nil, nil)
-      if PosixMetadata(metadata).modified != nil { shown.modified = nil }
+      if posix.modified != nil { shown.modified = nil }
+      if posix.accessed != nil { shown.accessed = nil }
       tables.shown[node] = shown
     }
   }
@@ -149,13 +151,20 @@ extension PosixMetadata {
     permissions = changes.permissions ?? permissions
     userID = changes.userID ?? userID
     groupID = changes.groupID ?? groupID
+    switch changes.accessed {
+    case .at(let time): accessed = time
+    // With the modification, so with nothing said.
+    case .now: accessed = nil
+    case nil: break
+    }
   }
 }
 
 extension AttributeChanges {
   /// They say something of owner, mode or time.
   var hasFacts: Bool {
-    permissions != nil || userID != nil || groupID != nil || (modified != nil && !isCut)
+    if case .at = accessed { return true }
+    return permissions != nil || userID != nil || groupID != nil || (modified != nil && !isCut)
   }
 
   /// truncate(2): the time that comes with the size is that of the writing.

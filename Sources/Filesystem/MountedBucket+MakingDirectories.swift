@@ -51,6 +51,7 @@ extension MountedBucket {
     let (node, directory) = tables.withLock { tables in
       tables.changes[prefix, default: NameChanges()].made(entry, settledAt: now)
       tables.absentNames[NameKey(.child(place.child), in: place.directory)] = nil
+      Self.touched(place.directory, at: time.wallTime, &tables)
       let node = tables.inodes.lookedUp(entry, in: place.directory.node)
       tables.shown[node] = ShownFacts(
         permissions: facts.permissions,
@@ -122,6 +123,7 @@ extension MountedBucket {
       tables.changes[place.directory.prefix, default: NameChanges()]
         .removed(place.child.component, .directory, settledAt: now)
       tables.changes[prefix] = nil
+      Self.touched(place.directory, at: time.wallTime, &tables)
       let component = place.child.component[...]
       if let node = tables.inodes.nodeID(component, .directory, in: place.directory.prefix) {
         tables.inodes.removed(node)

@@ -80,7 +80,7 @@ extension MountedBucket {
   ) {
     let operation = FailureReporter.Operation(name: name, path: path(of: key), node: node)
     if isPatient {
-      let parked = ParkedReply(reply)
+      let parked = ParkedReply(reply, grace: .init(Self.changeGrace, by: timers))
       _ = startControlTask { [self] in
         switch await body(.distantFuture) {
         case .success(let answer):
@@ -93,7 +93,7 @@ extension MountedBucket {
       return
     }
     let budget = budget(for: key, at: time.now)
-    guard let waiting = park(reply, operation, budget) else { return }
+    guard let waiting = park(reply, operation, budget, grace: Self.changeGrace) else { return }
     _ = startControlTask {
       switch await body(budget.deadline) {
       case .success(let answer):
@@ -103,6 +103,12 @@ extension MountedBucket {
       }
     }
   }
+
+  /// How long whoever is interrupted while something is changed waits for that to be done.
+  ///
+  /// On a local disk no signal comes between the beginning of a `rename` or an `unlink` and its end, so
+  /// that few programs reckon with `EINTR`; and a killed one must not be held up for long.
+  static let changeGrace = Duration.seconds(1)
 
   /// A request to the store that must have ended by an operation's deadline, or by the time that one has.
   func context(_ deadline: Instant) -> RequestContext {

@@ -42,6 +42,7 @@ extension MountedBucket {
     let node = tables.withLock { tables in
       tables.changes[place.directory.prefix, default: NameChanges()]
         .removed(place.child.component, .file, settledAt: time.now)
+      Self.touched(place.directory, at: time.wallTime, &tables)
       return Self.takeName(from: place, &tables)
     }
     boundChanges(in: place.directory)

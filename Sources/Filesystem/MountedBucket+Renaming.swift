@@ -193,8 +193,12 @@ extension MountedBucket {
         .removed(source.child.component, .file, settledAt: now)
       tables.changes[target.directory.prefix, default: NameChanges()].made(entry, settledAt: now)
       tables.absentNames[NameKey(.child(target.child), in: target.directory)] = nil
+      for place in [source, target] {
+        Self.touched(place.directory, at: time.wallTime, &tables)
+      }
       guard let node, node != replaced else { return nil }
       tables.inodes.changed(node, to: entry, in: target.directory.node)
+      tables.shown[node, default: ShownFacts()].changed = time.wallTime
       return node
     }
     guard let node else { return }

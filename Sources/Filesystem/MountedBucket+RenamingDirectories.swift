@@ -114,6 +114,9 @@ extension MountedBucket {
       tables.changes[source.directory.prefix, default: NameChanges()]
         .removed(source.child.component, .directory, settledAt: now)
       tables.changes[target.directory.prefix, default: NameChanges()].made(entry, settledAt: now)
+      for place in [source, target] {
+        Self.touched(place.directory, at: time.wallTime, &tables)
+      }
       tables.absentNames = tables.absentNames.filter { name, _ in
         !name.prefix.hasPrefix(new) && name.prefix != target.directory.prefix
       }

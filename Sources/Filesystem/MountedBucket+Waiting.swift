@@ -14,7 +14,8 @@ extension MountedBucket {
   func park<Answer: Sendable>(
     _ reply: consuming Reply<Answer>,
     _ operation: FailureReporter.Operation,
-    _ budget: PatienceLedger.Budget
+    _ budget: PatienceLedger.Budget,
+    grace: Duration = .zero
   ) -> WaitingReply<Answer>? {
     if let refusal = budget.refusal {
       reporter.report(refusal, operation)
@@ -25,6 +26,7 @@ extension MountedBucket {
     return WaitingReply(
       reply,
       patience: budget.deadline - time.now,
+      grace: grace,
       timers: timers,
       timedOut: {
         FileError(

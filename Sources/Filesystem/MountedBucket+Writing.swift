@@ -142,7 +142,7 @@ extension MountedBucket {
       reply.succeed(EmptyAnswer())
       return
     }
-    let parked = ParkedReply(reply)
+    let parked = ParkedReply(reply, grace: .init(Self.changeGrace, by: timers))
     _ = startControlTask {
       switch await publish(draft) {
       case .success: parked.succeed(EmptyAnswer())

@@ -232,7 +232,7 @@ extension MountedBucket {
     guard entry.kind == .file else {
       return directoryAttributes(inodeNumber: number).showing(posix.map { ShownFacts($0) })
     }
-    return FileAttributes(
+    var attributes = FileAttributes(
       inodeNumber: number,
       kind: .file,
       size: entry.size,
@@ -242,6 +242,8 @@ extension MountedBucket {
       modified: posix?.modified ?? entry.modified,
       linkCount: 1
     )
+    attributes.accessed = posix?.accessed
+    return attributes
   }
 
   /// The attributes of a child that the kernel knows: what it is being written to, if it is.

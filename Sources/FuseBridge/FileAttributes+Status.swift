@@ -25,14 +25,19 @@ extension FileAttributes {
     status.st_blocks = blkcnt_t(
       size / Self.blockSize + (size % Self.blockSize == 0 ? 0 : 1)
     )
-    let seconds = modified.seconds
-    // Wrapping: at the very start of what a timestamp holds, the whole second lies before it.
-    let nanoseconds = modified.nanoseconds &- Int64(seconds) &* 1_000_000_000
-    let time = timespec(tv_sec: seconds, tv_nsec: Int(nanoseconds))
-    status.st_mtim = time
-    status.st_ctim = time
-    status.st_atim = time
+    status.st_mtim = timespec(modified)
+    status.st_ctim = timespec(changed ?? modified)
+    status.st_atim = timespec(accessed ?? modified)
     return status
+  }
+}
+
+extension timespec {
+  fileprivate init(_ time: Timestamp) {
+    let seconds = time.seconds
+    // Wrapping: at the very start of what a timestamp holds, the whole second lies before it.
+    let nanoseconds = time.nanoseconds &- Int64(seconds) &* 1_000_000_000
+    self.init(tv_sec: seconds, tv_nsec: Int(nanoseconds))
   }
 }
 

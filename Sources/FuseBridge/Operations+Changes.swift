@@ -248,7 +248,7 @@ extension Allocation {
 }
 
 extension AttributeChanges {
-  /// The fields of `status` that `fields` names; access and change times aren't kept.
+  /// The fields of `status` that `fields` names.
   init(_ status: stat, fields: Int32) {
     self.init()
     func has(_ field: Int32) -> Bool { fields & field != 0 }
@@ -260,6 +260,11 @@ extension AttributeChanges {
       modified = .now
     } else if has(FUSE_SET_ATTR_MTIME) {
       modified = .at(Timestamp(status.st_mtim))
+    }
+    if has(FUSE_SET_ATTR_ATIME_NOW) {
+      accessed = .now
+    } else if has(FUSE_SET_ATTR_ATIME) {
+      accessed = .at(Timestamp(status.st_atim))
     }
   }
 }

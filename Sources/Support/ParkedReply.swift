@@ -11,20 +11,37 @@ package final class ParkedReply<Answer: Sendable>: Sendable {
     var reply: Reply<Answer>?
   }
 
+  /// How long an answer may still come after an interrupt.
+  package struct Grace: Sendable {
+    let duration: Duration
+    let timers: Timers
+
+    /// Creates a grace of `duration`.
+    package init(_ duration: Duration, by timers: Timers) {
+      self.duration = duration
+      self.timers = timers
+    }
+  }
+
   /// Parks `reply`.
   ///
   /// When the caller is interrupted before the answer, it is answered `EINTR` and
-  /// `afterwards` runs.
+  /// `afterwards` runs: at once, or when the `grace` is over.
   package init(
     _ reply: consuming Reply<Answer>,
+    grace: Grace? = nil,
     afterInterrupt afterwards: @escaping @Sendable () -> Void = {}
   ) {
     let hook = reply.interruptHook
     self.reply = Lock(Slot(reply: consume reply))
     // Registered while nobody else knows this object, so the request can't have been answered.
-    hook { [weak self] in
+    let interrupt: @Sendable () -> Void = { [weak self] in
       self?.fail(FileError(.interrupted, "the caller was interrupted"))
       afterwards()
+    }
+    hook {
+      guard let grace else { return interrupt() }
+      _ = grace.timers.schedule(after: grace.duration, interrupt)
     }
   }
 

@@ -43,10 +43,12 @@ package final class WaitingReply<Answer: Sendable>: Sendable {
 
   /// Parks `reply` for at most `patience`; then it fails with `timedOut()`.
   ///
+  /// An interrupt ends the wait when `grace` has passed.
   /// `onFailure` is told once of the failure that was answered, unless that was an interrupt.
   package init(
     _ reply: consuming Reply<Answer>,
     patience: Duration,
+    grace: Duration = .zero,
     timers: Timers,
     timedOut: @escaping @Sendable () -> FileError,
     onFailure: @escaping @Sendable (FileError) -> Void
@@ -55,9 +57,11 @@ package final class WaitingReply<Answer: Sendable>: Sendable {
     self.ending = ending
     self.timers = timers
     self.onFailure = onFailure
-    let parked = ParkedReply(reply) {
-      if ending.end(timers) { ending.abandon() }
-    }
+    let parked = ParkedReply(
+      reply,
+      grace: grace > .zero ? ParkedReply<Answer>.Grace(grace, by: timers) : nil,
+      afterInterrupt: { if ending.end(timers) { ending.abandon() } }
+    )
     self.reply = parked
     let timer = timers.schedule(after: patience) {
       guard ending.end(timers) else { return }

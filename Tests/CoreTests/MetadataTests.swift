@@ -9,6 +9,7 @@ import Testing
     metadata.userID = 1000
     metadata.groupID = 100
     metadata.modified = Timestamp(nanoseconds: 1_700_000_000_120_000_000)
+    metadata.accessed = Timestamp(seconds: 1_600_000_000)
     return metadata
   }
 
@@ -16,6 +17,7 @@ import Testing
     #expect(
       full(.s3fs).metadata(.s3fs) == [
         "mode": "33184", "uid": "1000", "gid": "100", "mtime": "1700000000.12",
+        "atime": "1600000000",
       ]
     )
   }
@@ -24,7 +26,7 @@ import Testing
     #expect(
       full(.datasync).metadata(.datasync) == [
         "file-permissions": "0100640", "file-owner": "1000", "file-group": "100",
-        "file-mtime": "1700000000120000000ns",
+        "file-mtime": "1700000000120000000ns", "file-atime": "1600000000000000000ns",
       ]
     )
   }
@@ -111,7 +113,8 @@ import Testing
     let old = ["mode": "33188", "file-mtime": "5ns", "colour": "red"]
     #expect(
       full(.s3fs).replacing(in: old, style: .s3fs) == [
-        "mode": "33184", "uid": "1000", "gid": "100", "mtime": "1700000000.12", "colour": "red",
+        "mode": "33184", "uid": "1000", "gid": "100", "mtime": "1700000000.12",
+        "atime": "1600000000", "colour": "red",
       ]
     )
     #expect(full(.s3fs).replacing(in: old, style: .none) == old)

@@ -4,6 +4,7 @@ import errno
 import os
 import shutil
 import subprocess
+import time
 
 import pytest
 
@@ -167,6 +168,22 @@ def test_N4_directories_are_removed_and_renamed_with_what_was_set(mount, bucket)
     found = bucket.s3.head_object(Bucket=bucket.name, Key="c/")["Metadata"]
     assert found == {"mode": str(0o040700), "color": "blue"}
     assert "b" not in os.listdir(mount.path)
+
+
+def test_N4_the_times_of_access_and_change_are_as_on_a_disk(mount, bucket, mounts):
+    with open(mount / "f", "w") as file:
+        file.write("x")
+    begin = time.time()
+    os.utime(mount / "f", (1_000_000_000.25, 1_100_000_000.5))
+    seen = os.stat(mount / "f")
+    assert (seen.st_atime, seen.st_mtime) == (1_000_000_000.25, 1_100_000_000.5) and seen.st_ctime > begin - 1
+    os.utime(mount.path, (5, 5))
+    os.rename(mount / "f", mount / "g")
+    assert os.stat(mount.path).st_mtime > begin - 1
+    assert mount.stop().returncode == 0
+    other = mounts(bucket.url, bucket.endpoint, options=["--metadata-from", "head"]).start()
+    seen = os.stat(other / "g")
+    assert (seen.st_atime, seen.st_mtime) == (1_000_000_000.25, 1_100_000_000.5)
 
 
 def test_W4_what_was_set_survives_a_kill(mount, bucket, mounts):

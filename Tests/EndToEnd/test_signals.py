@@ -1,8 +1,11 @@
 """Signals that come while something can't end by itself."""
 
+import fcntl
 import os
 import signal
+import struct
 import subprocess
+import termios
 
 import pytest
 
@@ -18,6 +21,11 @@ def is_pending(pid, number):
     return int(fields["ShdPnd"], 16) >> (number - 1) & 1 == 1
 
 
+def unread(pipe):
+    """Bytes that lie in a pipe."""
+    return struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))[0]
+
+
 def children(pid):
     with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
         return [int(word) for word in file.read().split()]
@@ -29,7 +37,9 @@ def test_a_second_signal_ends_a_get_whose_reader_has_stopped(strict_bucket):
     process = subprocess.Popen([DIPPER, "get", strict_bucket.url + "/f", "-", "--endpoint", strict_bucket.endpoint],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
-        assert process.stdout.read(1) == b"x"
+        assert os.read(process.stdout.fileno(), 1) == b"x"
+        # A pipe holds 64 KiB; when it takes no more, the write hangs.
+        wait_for(lambda: unread(process.stdout) >= (64 << 10) - 1, "the pipe to be full")
         os.kill(process.pid, signal.SIGTERM)
         wait_for(lambda: not is_pending(process.pid, signal.SIGTERM), "the first signal to be taken")
         assert process.poll() is None, "the write that hangs was given up"

@@ -1,3 +1,4 @@
+import CFuse
 import Core
 import Glibc
 import Support

@@ -13,6 +13,8 @@ package struct PosixMetadata: Hashable, Sendable {
   package var groupID: UInt32?
   /// When the content was last modified.
   package var modified: Timestamp?
+  /// When a program last said that it was accessed; reads aren't recorded.
+  package var accessed: Timestamp?
 
   /// Creates metadata that says nothing.
   package init() {}
@@ -34,13 +36,14 @@ package struct PosixMetadata: Hashable, Sendable {
 
 /// In which spelling a mount writes `PosixMetadata`; every spelling is read.
 package enum MetadataStyle: String, Hashable, Sendable, CaseIterable {
-  /// `mode`, `uid`, `gid` as decimal numbers, `mtime` as seconds with a fraction.
+  /// `mode`, `uid`, `gid` as decimal numbers, `mtime` and `atime` as seconds with a fraction.
   ///
   /// s3fs reads all of it, rclone the time.
   /// Source: s3fs-fuse, doc/man "s3fs" and src/metaheader.cpp; rclone documentation, "S3", "Modification
   /// times".
   case s3fs
-  /// `file-owner`, `file-group`, `file-permissions` in octal, `file-mtime` in nanoseconds with `ns` behind.
+  /// `file-owner`, `file-group`, `file-permissions` in octal, `file-mtime` and `file-atime` in nanoseconds
+  /// with `ns` behind.
   ///
   /// Source: AWS DataSync User Guide, "Understanding how DataSync handles file and object metadata";
   /// Amazon FSx for Lustre User Guide, "POSIX metadata support for data repositories".
@@ -56,25 +59,28 @@ extension PosixMetadata {
     var userID: String
     var groupID: String
     var modified: String
+    var accessed: String
   }
 
   private static let s3fsNames = Names(
     mode: "mode",
     userID: "uid",
     groupID: "gid",
-    modified: "mtime"
+    modified: "mtime",
+    accessed: "atime"
   )
   private static let datasyncNames = Names(
     mode: "file-permissions",
     userID: "file-owner",
     groupID: "file-group",
-    modified: "file-mtime"
+    modified: "file-mtime",
+    accessed: "file-atime"
   )
 
   /// The names of user metadata that belong to one of the styles, so are no attribute of the user's.
   ///
-  /// s3fs also keeps the times of the last access and change; they are read by nobody here, and go when
-  /// the attributes are written anew.
+  /// s3fs also keeps the time of the last change; it is read by nobody here, and goes when the attributes
+  /// are written anew.
   package static let reservedNames: Set<String> = [
     "mode", "uid", "gid", "mtime", "atime", "ctime",
     "file-permissions", "file-owner", "file-group", "file-mtime", "file-atime", "file-acl",
@@ -98,6 +104,7 @@ extension PosixMetadata {
     userID = value([first.userID, second.userID]) { UInt32($0) }
     groupID = value([first.groupID, second.groupID]) { UInt32($0) }
     modified = value([first.modified, second.modified], Self.time)
+    accessed = value([first.accessed, second.accessed], Self.time)
   }
 
   /// The user metadata that says the same in `style`.
@@ -153,6 +160,7 @@ extension PosixMetadata {
     if let userID { metadata[names.userID] = String(userID) }
     if let groupID { metadata[names.groupID] = String(groupID) }
     if let modified { metadata[names.modified] = timeText(modified) }
+    if let accessed { metadata[names.accessed] = timeText(accessed) }
     return metadata
   }
 

@@ -20,8 +20,12 @@ package struct FileAttributes: Hashable, Sendable {
   package var userID: UInt32
   /// The group.
   package var groupID: UInt32
-  /// `st_mtime`, also shown as `st_ctime` and `st_atime`.
+  /// `st_mtime`.
   package var modified: Timestamp
+  /// `st_atime`; nil is the time of the last modification, since no read is recorded.
+  package var accessed: Timestamp?
+  /// `st_ctime`; nil is the time of the last modification.
+  package var changed: Timestamp?
   /// The number of hard links.
   package var linkCount: UInt32
 

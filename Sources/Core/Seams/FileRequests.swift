@@ -55,6 +55,8 @@ package struct AttributeChanges: Hashable, Sendable {
   package var groupID: UInt32?
   /// The time of the last modification.
   package var modified: NewTime?
+  /// The time of the last access.
+  package var accessed: NewTime?
 
   /// A time to be set.
   package enum NewTime: Hashable, Sendable {

@@ -84,18 +84,30 @@ struct MountParts: Sendable {
       metrics: metrics,
       errors: errors,
       since: time.wallTime,
-      recovery: RenameRecovery(
-        of: store,
-        at: bucket.location,
-        below: ObjectKey(settings.url.key).asBeginning,
-        journalDirectory: cache.path + "/renames",
-        environment: environment
-      ) { [filesystem] source, target, body in
-        await filesystem.whileAlone(below: source, target, body)
-      },
+      recovery: recovery(settings, bucket, store, cache, environment, filesystem),
       log: log,
       bucketName: name(settings.url)
     )
+  }
+
+  /// What `dipper recover` asks the mount for.
+  private static func recovery(
+    _ settings: MountSettings,
+    _ bucket: Bucket,
+    _ store: any ObjectStore,
+    _ cache: ObjectCache,
+    _ environment: TransferEnvironment,
+    _ filesystem: MountedBucket
+  ) -> RenameRecovery {
+    RenameRecovery(
+      of: store,
+      at: bucket.location,
+      below: ObjectKey(settings.url.key).asBeginning,
+      journalDirectory: cache.path + "/renames",
+      environment: environment
+    ) { source, target, body in
+      await filesystem.whileAlone(below: source, target, body)
+    }
   }
 
   private static func reach(

@@ -7,7 +7,7 @@ extension Rename {
   /// - Parameters:
   ///   - beginning: of the keys that the mounts show which renamed.
   ///   - store: the bucket.
-  ///   - context: of each request.
+  ///   - environment: what transfers of this process share.
   /// - Returns: each, or why its marker can't be read.
   /// - Throws: `TransferError` if the bucket can't be listed.
   package static func marked(
@@ -37,7 +37,7 @@ extension Rename {
   ///
   /// - Parameters:
   ///   - found: which one.
-  ///   - like: how; what becomes what is in the marker.
+  ///   - plan: how; what becomes what is in the marker.
   ///   - store: the bucket.
   ///   - environment: what transfers of this process share.
   ///   - report: is called from several threads and must not block.

@@ -15,6 +15,7 @@ extension Rename {
   ///   - record: the journal.
   ///   - isResumed: another process began it: what that has deleted isn't known, so there is no way back.
   /// - Returns: how many keys were left behind.
+  /// - Throws: `TransferError`; what has been done is in the journal, or has been taken back.
   @discardableResult
   func carryOutTree(
     _ record: RenameRecord,

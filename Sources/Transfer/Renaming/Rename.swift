@@ -145,7 +145,7 @@ package struct Rename: Sendable {
   ///
   /// - Parameters:
   ///   - path: the journal.
-  ///   - like: how; what becomes what is in the journal.
+  ///   - plan: how; what becomes what is in the journal.
   ///   - store: the bucket.
   ///   - environment: what transfers of this process share.
   ///   - faults: lets steps of the disk fail in tests.
