@@ -4,6 +4,7 @@ import errno
 import os
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -115,3 +116,19 @@ def test_C3_progress_is_shown_and_a_signal_ends_the_wait(mount, proxy, strict_bu
     wait_for(lambda: keys(strict_bucket, "old/") == [], "the renaming to go on to its end")
     wait_for(lambda: journals(mount) == [], "its end")
     expect_whole(strict_bucket, mount, "new/")
+
+
+@pytest.mark.parametrize("name, renamed", [("old/3", "old/x"), ("old", "new")])
+def test_R5_a_renaming_on_a_dead_store_ends_soon_after_the_deadline(weather_mount, proxy, strict_bucket, name, renamed):
+    for key, body in TREE.items():
+        strict_bucket.put(key, body)
+    mount = weather_mount(options=["--deadline", "3", "--metadata-ttl", "60"]).start()
+    assert len(os.listdir(mount / "old")) == len(TREE) and len(os.listdir(mount.path)) == 1
+    proxy.go_offline()
+    begin = time.monotonic()
+    failure = rename(mount / name, mount / renamed)
+    # A few deadlines: of what was to be done, and of taking it back.
+    assert failure == errno.ETIMEDOUT and time.monotonic() - begin < 30
+    proxy.go_online()
+    for key, body in TREE.items():
+        assert strict_bucket.get(key) == body

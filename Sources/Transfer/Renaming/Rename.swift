@@ -199,7 +199,8 @@ package struct Rename: Sendable {
   func context(_ patience: Duration = MultipartSteps.shortPatience) -> RequestContext {
     RequestContext(
       deadline: environment.time.now + patience,
-      retryCountMax: plan.retryCountMax
+      retryCountMax: plan.retryCountMax,
+      retryPatience: plan.retryPatience
     )
   }
 

@@ -33,7 +33,9 @@ package struct RenamePlan: Hashable, Sendable {
   package var limits = PartLimits()
   /// How often the store retries each request; nil leaves it to the deadline.
   package var retryCountMax: Int?
-  /// For how long the store retries each request of a copy in parts; nil leaves it to the deadline.
+  /// For how long the store retries each request; nil leaves it to the deadline.
+  ///
+  /// A copy may take minutes, and a store that is gone is not to be waited for as long.
   package var retryPatience: Duration?
 
   /// How a journal's name ends.
