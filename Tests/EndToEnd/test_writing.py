@@ -392,7 +392,7 @@ def test_N4_what_is_set_of_a_stored_file_is_stored(mounted, bucket):
     assert bucket.get("f") == b"hello"
     os.setxattr(mount / "f", "user.color", b"blue")
     assert os.getxattr(mount / "f", "user.color") == b"blue" and "user.color" in os.listxattr(mount / "f")
-    assert metadata(bucket, "f") == {"mode": str(0o100600), "mtime": "1", "color": "blue"}
+    assert metadata(bucket, "f") == {"mode": str(0o100600), "mtime": "1", "atime": "0", "color": "blue"}
     os.removexattr(mount / "f", "user.color")
     assert "color" not in metadata(bucket, "f")
     # Another mount that asks for the object shows it.
