@@ -152,13 +152,16 @@ extension MountedBucket {
     }
     if let node { endDraft(of: node) } else { end(draft, at: target.key, nil) }
     do throws(StoreError) {
-      try await store.delete(source.key, ifMatch: nil, context: context(.distantFuture))
+      // What somebody else has put there since is theirs, and stays.
+      let tag = store.capabilities.hasConditionalDelete ? etag : nil
+      try await store.delete(source.key, ifMatch: tag, context: context(.distantFuture))
     } catch {
       // It has both names then.
       tables.withLock {
         $0.changes[source.directory.prefix]?.forget(source.child.component, .file)
       }
       source.directory.expire()
+      if error.kind == .preconditionFailed { return true }
       throw FileError(error, of: .name).uninterrupted
     }
     return true
