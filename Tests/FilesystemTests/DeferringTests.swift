@@ -38,15 +38,6 @@ import Testing
     _ = try await asked.answer()
   }
 
-  private func stored(_ mount: TestMount, _ key: String) async throws -> [String: String]? {
-    try await mount.store.head(
-      ObjectKey(key),
-      versionID: nil,
-      ifMatch: nil,
-      context: RequestContext(deadline: .distantFuture)
-    ).userMetadata
-  }
-
   /// A file whose attributes are set and not stored yet.
   private func pending(_ mount: TestMount, _ name: String = "f") async throws -> NodeID {
     try await mount.make(name, "text")
@@ -69,7 +60,7 @@ import Testing
     #expect(seen.modified == Timestamp(seconds: 1234))
     #expect(await mount.bucket.finish() == [])
     #expect(mount.store.calls.map(\.operation) == [.headObject, .copyObject])
-    #expect(try await stored(mount, "f") == Self.metadata)
+    #expect(try await mount.stored("f") == Self.metadata)
     #expect(try await mount.text(node) == "text" && mount.directory?.names("staged") == [])
   }
 
@@ -77,7 +68,7 @@ import Testing
     let mount = try mount(delay: .milliseconds(20))
     try await mount.make("f", "text")
     try await set(mount, try await mount.node("f"), permissions: 0o600)
-    while try await stored(mount, "f")?["mode"] == nil { await Task.yield() }
+    while try await mount.stored("f")?["mode"] == nil { await Task.yield() }
     while mount.directory?.names("staged") != [] { await Task.yield() }
     #expect(mount.bucket.pendingFiles == [])
   }
@@ -90,7 +81,7 @@ import Testing
     let calls = mount.store.calls.map(\.operation).filter { $0 != .listObjects }
     #expect(calls.suffix(3) == [.headObject, .copyObject, .deleteObject])
     #expect(calls.filter { $0 != .headObject } == [.copyObject, .deleteObject])
-    #expect(try await stored(mount, "f") == Self.metadata)
+    #expect(try await mount.stored("f") == Self.metadata)
     #expect(try await mount.node("f") == node)
     #expect(try await mount.text(node) == "text")
     let seen = try await mount.attributes(node)
@@ -115,7 +106,7 @@ import Testing
     #expect(try await mount.text(node) == "text")
     mount.store.faults.clear()
     #expect(await mount.bucket.finish() == [])
-    #expect(try await stored(mount, "f") == Self.metadata)
+    #expect(try await mount.stored("f") == Self.metadata)
     #expect(mount.directory?.names("staged") == [])
   }
 
@@ -126,8 +117,8 @@ import Testing
     mount.place("g", "theirs")
     await expectFailure(.exists) { try await mount.rename("f", to: "g", replaces: false) }
     #expect(await mount.bucket.finish() == [])
-    #expect(try await stored(mount, "f") == Self.metadata)
-    #expect(try await stored(mount, "g") == [:])
+    #expect(try await mount.stored("f") == Self.metadata)
+    #expect(try await mount.stored("g") == [:])
   }
 
   @Test func w4WhatIsNotStoredYetSurvivesACrash() async throws {
@@ -137,7 +128,7 @@ import Testing
     let next = try self.mount(store: mount.store, directory: directory)
     #expect(await next.bucket.recoverDrafts() == nil)
     #expect(await next.bucket.finish() == [])
-    #expect(try await stored(next, "f") == Self.metadata)
+    #expect(try await next.stored("f") == Self.metadata)
     #expect(directory.names("staged") == [])
   }
 
@@ -146,7 +137,7 @@ import Testing
     let node = try await pending(mount)
     let handle = try await mount.open(node)
     try await mount.synchronize(handle)
-    #expect(try await stored(mount, "f") == Self.metadata)
+    #expect(try await mount.stored("f") == Self.metadata)
     try await mount.release(handle)
   }
 
@@ -168,7 +159,7 @@ import Testing
     try await mount.close(made.open.handle)
     #expect(try await mount.text(try await mount.node("g")) == "text")
     #expect(await mount.bucket.finish() == [])
-    #expect(try await stored(mount, "f") == Self.metadata)
+    #expect(try await mount.stored("f") == Self.metadata)
   }
 
   @Test func whatWasReplacedMeanwhileKeepsItsOwn() async throws {
@@ -176,7 +167,7 @@ import Testing
     _ = try await pending(mount)
     mount.place("f", "theirs")
     #expect(await mount.bucket.finish() == [])
-    #expect(try await stored(mount, "f") == [:])
+    #expect(try await mount.stored("f") == [:])
     while mount.bucket.pendingFiles != [] { await Task.yield() }
     #expect(mount.errors.all.contains { $0.operation == "publish" })
   }
@@ -200,7 +191,7 @@ import Testing
     try await Task.sleep(for: .milliseconds(60))
     #expect(mount.store.calls.isEmpty)
     try await mount.close(handle)
-    #expect(try await stored(mount, "f") == ["mode": "33152"])
+    #expect(try await mount.stored("f") == ["mode": "33152"])
     #expect(try await mount.text(node) == "Text")
   }
 
@@ -212,9 +203,22 @@ import Testing
     mount.bucket.removeExtendedAttribute("user.color", of: node, reply: asked.reply())
     _ = try await asked.answer()
     let time = try await mount.attributes(node).modified.seconds
-    #expect(try await stored(mount, "f") == ["atime": "5", "mtime": "\(time)"])
+    #expect(try await mount.stored("f") == ["atime": "5", "mtime": "\(time)"])
     try await set(mount, node, permissions: 0o600)
     try await mount.rename("f", to: "g")
-    #expect(try await stored(mount, "g") == ["atime": "5", "mtime": "\(time)", "mode": "33152"])
+    #expect(try await mount.stored("g") == ["atime": "5", "mtime": "\(time)", "mode": "33152"])
+  }
+
+  @Test func c1WhatOthersPutAtTheOldNameMeanwhileStays() async throws {
+    let mount = try mount()
+    _ = try await pending(mount)
+    let store = mount.store
+    store.hook = { call, moment in
+      guard call.operation == .deleteObject, moment == .request else { return }
+      store.place(ObjectKey("f"), .text("another's"))
+    }
+    try await mount.rename("f", to: "g")
+    #expect(store.bytes(at: ObjectKey("f")) == Array("another's".utf8))
+    #expect(store.bytes(at: ObjectKey("g")) == Array("text".utf8))
   }
 }

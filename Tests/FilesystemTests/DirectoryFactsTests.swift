@@ -48,15 +48,6 @@ import Testing
     return try await asked.answer().attributes
   }
 
-  private func stored(_ mount: TestMount, _ key: String) async throws -> [String: String]? {
-    try await mount.store.head(
-      ObjectKey(key),
-      versionID: nil,
-      ifMatch: nil,
-      context: RequestContext(deadline: .distantFuture)
-    ).userMetadata
-  }
-
   private static let metadata = ["mode": "16832", "uid": "7", "mtime": "1234"]
 
   @Test func n4WhatIsSetOfADirectoryIsStoredByOneRequest() async throws {
@@ -76,7 +67,7 @@ import Testing
     #expect(mount.store.calls.isEmpty)
     #expect(await mount.bucket.finish() == [])
     #expect(mount.store.calls.map(\.operation) == [.putObject])
-    #expect(try await stored(mount, "d/") == Self.metadata)
+    #expect(try await mount.stored("d/") == Self.metadata)
     #expect(mount.directory?.names("staged") == [])
   }
 
@@ -85,7 +76,7 @@ import Testing
     options.directoryMode = 0o700
     let mount = try TestMount(options: options, writesIn: try TestDirectory())
     _ = try await mount.makeDirectory("d")
-    #expect(try await stored(mount, "d/") == ["mode": "16804"])
+    #expect(try await mount.stored("d/") == ["mode": "16804"])
     let plain = try self.mount()
     plain.store.place(ObjectKey("x/f"), .text("x"))
     #expect(try await plain.attributes(try await plain.node("x")).permissions == 0o755)
@@ -124,7 +115,7 @@ import Testing
     #expect(seen.permissions == 0o700 && seen.modified == Timestamp(seconds: 1234))
     next.store.faults.clear()
     #expect(await next.bucket.finish() == [])
-    #expect(try await stored(next, "d/") == ["mode": "16832", "mtime": "1234"])
+    #expect(try await next.stored("d/") == ["mode": "16832", "mtime": "1234"])
     #expect(directory.names("staged") == [])
   }
 
@@ -136,7 +127,7 @@ import Testing
     #expect(await mount.bucket.finish() == [])
     #expect(try await mount.names() == ["first"])
     #expect(mount.directory?.names("staged") == [])
-    await #expect(throws: StoreError.self) { _ = try await stored(mount, "d/") }
+    await #expect(throws: StoreError.self) { _ = try await mount.stored("d/") }
   }
 
   @Test func aDirectoryThatIsRenamedKeepsWhatWasSet() async throws {
@@ -148,7 +139,7 @@ import Testing
     try await mount.rename("d", to: "e")
     #expect(try await mount.attributes(try await mount.node("e")).permissions == 0o700)
     #expect(await mount.bucket.finish() == [])
-    #expect(try await stored(mount, "e/") == ["mode": "16832"])
+    #expect(try await mount.stored("e/") == ["mode": "16832"])
     #expect(try await mount.names() == ["e", "first"] && mount.directory?.names("staged") == [])
   }
 
@@ -164,7 +155,7 @@ import Testing
       reply: asked.reply()
     )
     _ = try await asked.answer()
-    #expect(try await stored(mount, "d/") == ["mode": "16804", "color": "blue"])
+    #expect(try await mount.stored("d/") == ["mode": "16804", "color": "blue"])
     #expect(try await mount.value("user.color", of: node) == "blue")
     let other = try self.mount(store: mount.store)
     #expect(try await other.value("user.color", of: try await other.node("d")) == "blue")

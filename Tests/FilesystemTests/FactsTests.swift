@@ -62,15 +62,6 @@ import Testing
       .map(String.init)
   }
 
-  private func stored(_ mount: TestMount, _ key: String) async throws -> [String: String]? {
-    try await mount.store.head(
-      ObjectKey(key),
-      versionID: nil,
-      ifMatch: nil,
-      context: RequestContext(deadline: .distantFuture)
-    ).userMetadata
-  }
-
   private static let time: Int64 = 1_234_567_890_500_000_000
   private static let s3fs = ["mode": "33216", "uid": "7", "mtime": "1234567890.5"]
 
@@ -98,13 +89,13 @@ import Testing
     mount.store.forgetCalls()
     try await mount.close(made.open.handle)
     #expect(mount.store.calls.map(\.operation) == [.putObject])
-    #expect(try await stored(mount, "f") == metadata)
+    #expect(try await mount.stored("f") == metadata)
   }
 
   @Test func n4AnOrdinaryFileGetsNoMetadata() async throws {
     let mount = try mount()
     try await mount.make("f", "hello")
-    #expect(try await stored(mount, "f") == [:])
+    #expect(try await mount.stored("f") == [:])
   }
 
   @Test func n4AModeThatTheMountWouldNotShowIsStored() async throws {
@@ -112,7 +103,7 @@ import Testing
     options.fileMode = 0o600
     let mount = try TestMount(options: options, writesIn: try TestDirectory())
     try await mount.make("f", "hello")
-    #expect(try await stored(mount, "f") == ["mode": "33188"])
+    #expect(try await mount.stored("f") == ["mode": "33188"])
   }
 
   @Test(arguments: [false, true])
@@ -129,7 +120,7 @@ import Testing
     #expect(changing == [isInPlace ? .setObjectMeta : .copyObject])
     // The time of its bytes is what it was.
     #expect(
-      try await stored(mount, "f") == ["mode": "33152", "mtime": "\(before.seconds)"]
+      try await mount.stored("f") == ["mode": "33152", "mtime": "\(before.seconds)"]
     )
     #expect(try await mount.attributes(node).modified == before)
     #expect(try await mount.node("f") == node)
@@ -143,7 +134,7 @@ import Testing
     let node = try await mount.node("f")
     mount.place("f", "theirs")
     await expectFailure(.stale) { _ = try await set(mount, node, permissions: 0o600) }
-    #expect(try await stored(mount, "f") == [:])
+    #expect(try await mount.stored("f") == [:])
     #expect(mount.bucket.pendingFiles == [] && mount.directory?.names("staged") == [])
   }
 
@@ -163,7 +154,7 @@ import Testing
     let handle = try await mount.open(node, mode: .writing())
     try await mount.write(handle, Array("T".utf8), at: 0)
     try await mount.close(handle)
-    #expect(try await stored(mount, "f") == [:])
+    #expect(try await mount.stored("f") == [:])
     #expect(try await mount.text(node) == "Text")
   }
 
@@ -172,11 +163,11 @@ import Testing
     mount.place("f", "text")
     let node = try await mount.node("f")
     _ = try await set(mount, node, permissions: 0o4755, modified: Self.time)
-    #expect(try await stored(mount, "f") == ["mode": "35309", "mtime": "1234567890.5"])
+    #expect(try await mount.stored("f") == ["mode": "35309", "mtime": "1234567890.5"])
     let handle = try await mount.open(node, mode: .writing())
     try await mount.write(handle, Array("x".utf8), at: 0)
     try await mount.close(handle)
-    #expect(try await stored(mount, "f") == ["mode": "33261"])
+    #expect(try await mount.stored("f") == ["mode": "33261"])
     #expect(try await mount.attributes(node).permissions == 0o755)
     #expect(try await mount.attributes(node).modified == mount.clock.wallTime)
   }
@@ -205,7 +196,7 @@ import Testing
     try await mount.rename("f", to: "g")
     let seen = try await mount.attributes(try await mount.node("g"))
     #expect(seen.permissions == 0o600 && seen.modified == Timestamp(nanoseconds: Self.time))
-    #expect(try await stored(mount, "g") == ["mode": "33152", "mtime": "1234567890.5"])
+    #expect(try await mount.stored("g") == ["mode": "33152", "mtime": "1234567890.5"])
   }
 
   @Test func userAttributesAreUserMetadata() async throws {
@@ -213,7 +204,7 @@ import Testing
     mount.place("f", "text")
     let node = try await mount.node("f")
     try await setValue(mount, "user.color", of: node, to: "blue")
-    #expect(try await stored(mount, "f")?["color"] == "blue")
+    #expect(try await mount.stored("f")?["color"] == "blue")
     #expect(try await mount.value("user.color", of: node) == "blue")
     #expect(try await valueNames(mount, node) == ["user.color"])
     await expectFailure(.exists) {
@@ -223,7 +214,7 @@ import Testing
       try await setValue(mount, "user.size", of: node, to: "x", .replaces)
     }
     try await removeValue(mount, "user.color", of: node)
-    #expect(try await stored(mount, "f")?["color"] == nil)
+    #expect(try await mount.stored("f")?["color"] == nil)
     await expectFailure(.noAttribute) { try await removeValue(mount, "user.color", of: node) }
     await expectFailure(.noAttribute) { _ = try await mount.value("user.color", of: node) }
     #expect(try await valueNames(mount, node) == [])
@@ -239,7 +230,7 @@ import Testing
     mount.store.forgetCalls()
     try await mount.close(made.open.handle)
     #expect(mount.store.calls.map(\.operation) == [.putObject])
-    #expect(try await stored(mount, "f") == ["color": "blue"])
+    #expect(try await mount.stored("f") == ["color": "blue"])
   }
 
   @Test(arguments: [
@@ -259,7 +250,7 @@ import Testing
     mount.place("f", "text")
     let node = try await mount.node("f")
     await expectFailure(code) { try await setValue(mount, name, of: node, to: value) }
-    #expect(try await stored(mount, "f") == [:])
+    #expect(try await mount.stored("f") == [:])
     #expect(mount.bucket.pendingFiles == [] && mount.directory?.names("staged") == [])
   }
 }

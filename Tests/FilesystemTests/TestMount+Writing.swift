@@ -170,6 +170,16 @@ extension TestMount {
     }
   }
 
+  /// The user metadata that the store has of an object.
+  func stored(_ key: String) async throws -> [String: String]? {
+    try await store.head(
+      ObjectKey(key),
+      versionID: nil,
+      ifMatch: nil,
+      context: RequestContext(deadline: .distantFuture)
+    ).userMetadata
+  }
+
   /// Makes a file of a text.
   func make(_ name: String, _ text: String, in parent: NodeID = .root) async throws {
     let handle = try await create(name, in: parent).open.handle
