@@ -25,7 +25,7 @@ def alive(pid):
         return False
 
 
-def wait_for(condition, what, seconds=15):
+def wait_for(condition, what, seconds=60):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if condition():

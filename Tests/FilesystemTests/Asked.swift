@@ -92,7 +92,7 @@ struct Unexpected: Error {
 /// Waits until `condition` holds; fails the test after ten seconds.
 func eventually(_ what: String, _ condition: () -> Bool) async throws {
   let clock = SystemClock()
-  let deadline = clock.now + .seconds(10)
+  let deadline = clock.now + .seconds(60)
   while !condition() {
     if clock.now > deadline { throw Unexpected(what: "never: \(what)") }
     await testTimers.sleep(until: clock.now + .milliseconds(1))

@@ -23,7 +23,7 @@ struct Mounted {
   func path(_ name: String) -> String { "\(mountpoint)/\(name)" }
 
   /// Waits for the end of `run`; `pending` if it hasn't come in time.
-  func waitForEnd(within limit: Duration = .seconds(10)) -> Outcome {
+  func waitForEnd(within limit: Duration = .seconds(60)) -> Outcome {
     let deadline = SystemClock().now + limit
     return outcome.wait { outcome, wakeUp in
       guard outcome == .pending, SystemClock().now < deadline else { return outcome }
@@ -74,7 +74,7 @@ func withMount(
 }
 
 /// Asks until `condition` holds; false if it doesn't within `limit`.
-func eventually(within limit: Duration = .seconds(10), _ condition: () -> Bool) -> Bool {
+func eventually(within limit: Duration = .seconds(60), _ condition: () -> Bool) -> Bool {
   let deadline = SystemClock().now + limit
   while !condition() {
     guard SystemClock().now < deadline else { return false }
@@ -132,7 +132,7 @@ func start(_ program: String, _ arguments: String...) throws -> ChildProcess {
 
 extension ChildProcess {
   /// How it ended, or nil if it hasn't in time.
-  func end(within limit: Duration) -> Exit? {
+  func end(within limit: Duration = .seconds(60)) -> Exit? {
     eventually(within: limit) { exit != nil } ? exit : nil
   }
 }

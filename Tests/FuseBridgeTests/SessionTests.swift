@@ -46,7 +46,7 @@ extension MountTests {
     @Test func foreignUnmountEndsTheRun() throws {
       try withMount { mounted in
         let unmount = try start("fusermount3", "-u", mounted.mountpoint)
-        #expect(unmount.end(within: .seconds(5)) == .status(0))
+        #expect(unmount.end() == .status(0))
         #expect(mounted.waitForEnd() == .ended)
       }
     }
@@ -64,8 +64,8 @@ extension MountTests {
         // Still served: the reader waits for its bytes.
         #expect(mounted.waitForEnd(within: .milliseconds(50)) == .pending)
         mounted.session.exit()
-        #expect(mounted.waitForEnd(within: .seconds(2)) == .ended)
-        let status = try #require(reader.end(within: .seconds(2)))
+        #expect(mounted.waitForEnd() == .ended)
+        let status = try #require(reader.end())
         #expect(status != .status(0))
         #expect(files.takeParked().allSatisfy { !$0.succeed(.bytes([1])) })
       }
@@ -75,11 +75,11 @@ extension MountTests {
     func coveredMountSaysSo() throws {
       try withMount { mounted in
         let cover = try start("mount", "-t", "tmpfs", "none", mounted.mountpoint)
-        try #require(cover.end(within: .seconds(5)) == .status(0))
+        try #require(cover.end() == .status(0))
         let error = #expect(throws: MountError.self) { try mounted.session.unmount() }
         #expect(error?.code == .busy)
         let uncover = try start("umount", mounted.mountpoint)
-        #expect(uncover.end(within: .seconds(5)) == .status(0))
+        #expect(uncover.end() == .status(0))
         try mounted.session.unmount()
         #expect(mounted.waitForEnd() == .ended)
       }
@@ -88,7 +88,7 @@ extension MountTests {
     @Test func exitUnmounts() throws {
       try withMount { mounted in
         mounted.session.exit()
-        #expect(mounted.waitForEnd(within: .seconds(2)) == .ended)
+        #expect(mounted.waitForEnd() == .ended)
         #expect(MountTable.current().top(at: mounted.mountpoint) == nil)
       }
     }
@@ -104,7 +104,7 @@ extension MountTests {
         #expect(eventually { files.parkedCount == 4 })
         mounted.session.exit()
         #expect(mounted.waitForEnd() == .ended)
-        for reader in readers { #expect(reader.end(within: .seconds(2)) != nil) }
+        for reader in readers { #expect(reader.end() != nil) }
       }
       let file = try UnnamedFile.make(noise(300_000))
       let range = ByteRange(0, 300_000)

@@ -121,7 +121,7 @@ import Testing
 
 /// Waits until `condition` holds, for 10 seconds at most.
 func eventually(_ condition: () -> Bool) async throws {
-  let deadline = soon(.seconds(10))
+  let deadline = soon(.seconds(60))
   while !condition() {
     try #require(SystemClock().now < deadline)
     try await Task.sleep(for: .milliseconds(1))

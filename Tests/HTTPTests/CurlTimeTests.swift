@@ -32,7 +32,7 @@ import Testing
     let receiver = Collector()
     #expect(await (try client()).failure(of: request, receiver: receiver)?.kind == .timedOut)
     let late = SystemClock().now - request.deadline
-    #expect(.zero <= late && late < .seconds(5))
+    #expect(.zero <= late && late < .seconds(15))
     try await weather.reported("gone deadline")
   }
 
@@ -115,7 +115,7 @@ import Testing
       let start = SystemClock().now
       group.cancelAll()
       for await error in group { #expect(error?.kind == .cancelled) }
-      #expect(SystemClock().now - start < .seconds(5))
+      #expect(SystemClock().now - start < .seconds(15))
     }
     // The connection is not kept: the rest of the answer might still come on it.
     try await weather.reported("gone cancel")
@@ -132,7 +132,7 @@ import Testing
       let start = SystemClock().now
       group.cancelAll()
       for await error in group { #expect(error?.kind == .cancelled) }
-      #expect(SystemClock().now - start < .seconds(5))
+      #expect(SystemClock().now - start < .seconds(15))
     }
   }
 

@@ -40,6 +40,20 @@ import Testing
     #expect(bench.store.openUploads.isEmpty)
   }
 
+  @Test func anEditFetchesNothingBeyondThePartThatItSends() async throws {
+    var behaviour = SimulatedStore.Behaviour()
+    behaviour.partSizeMin = 5 << 20
+    let bench = try DraftBench(behaviour: behaviour)
+    bench.store.place(key, .words(size: 64 << 20, seed: 5))
+    let draft = try bench.drafts.edit(try #require(bench.store.metadata(at: key)))
+    try draft.write([1], at: 30_000_000)
+    _ = try #require(try await draft.publish().get())
+    let sent = bench.store.calls.of(.uploadPart).sentByteCount
+    #expect(sent == 5 << 20)
+    // A request begins and ends at a multiple of 128 KiB.
+    #expect(bench.store.calls.of(.getObject).receivedByteCount <= sent + 256 << 10)
+  }
+
   @Test func aSecondEditCopiesFromWhatTheFirstHasMade() async throws {
     let bench = try bench()
     var content = SimulatedContent.words(size: 512 << 10, seed: 5).allBytes

@@ -129,7 +129,7 @@ package final class ChildProcess: Sendable {
   ///
   /// - Throws: `Failure` if the output ends before, or if it takes longer than `limit`.
   package func line(
-    within limit: Duration = .seconds(10),
+    within limit: Duration = .seconds(60),
     where isWanted: (String) -> Bool
   ) async throws -> String {
     var searched = 0
@@ -148,7 +148,7 @@ package final class ChildProcess: Sendable {
   ///
   /// - Throws: `Failure` if it takes longer than `limit`.
   @discardableResult
-  package func exit(within limit: Duration = .seconds(10)) async throws -> Exit {
+  package func exit(within limit: Duration = .seconds(60)) async throws -> Exit {
     try await wait(within: limit, for: "the program's end") { $0.exit }
   }
 

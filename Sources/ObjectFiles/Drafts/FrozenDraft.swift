@@ -22,7 +22,10 @@ final class FrozenDraft: Sendable {
     self.draft = draft
     self.snapshot = snapshot
     held = Lock(snapshot.local)
-    sources = DraftSources(draft.environment)
+    var environment = draft.environment
+    // What it reads is known: nothing beyond that.
+    environment.files.prefetch.aheadMax = 0
+    sources = DraftSources(environment)
   }
 
   private var environment: Drafts.Environment { draft.environment }

@@ -158,7 +158,7 @@ struct ControlSocketTests {
     defer { server.stop() }
     let socket = try LocalSocket.connect(
       to: directory.socketPath(for: "/m"),
-      timeout: .seconds(5)
+      timeout: .seconds(60)
     )
     try socket.write(Array("{\"command\":\"explode\"}\n".utf8))
     var reader = LineReader(socket, lengthMax: 1000)
