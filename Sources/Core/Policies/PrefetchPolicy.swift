@@ -23,7 +23,7 @@ package struct PrefetchPolicy: Sendable {
   package struct Limits: Hashable, Sendable {
     /// The largest request in bytes.
     package var partSize: Int
-    /// How many bytes may be asked for ahead of a stream.
+    /// How many bytes may be asked for ahead of a stream; with 0 no more is asked for than is read.
     package var aheadMax: Int
     /// How many requests may be under way for a stream.
     package var parallelMax: Int
@@ -278,8 +278,9 @@ package struct PrefetchPolicy: Sendable {
     let streamCount = 1 + streams.count(where: \.isRunning)
     let window = stream.window(limits, link, streamCount: streamCount, habit: habit)
     var unit = stream.unit(limits, link)
-    if habit != nil {
-      // Near the end of a piece a whole unit would be more than the window lets come ahead.
+    if habit != nil || window == 0 {
+      // Near the end of a piece a whole unit would be more than the window lets come ahead; so it is where
+      // nothing may come ahead.
       let needed = max(window, range.upperBound - max(stream.plannedEnd, range.lowerBound))
       unit = min(unit, max(needed, Self.unitMin).roundedUp(to: Self.unitMin))
     }
