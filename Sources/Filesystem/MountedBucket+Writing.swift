@@ -110,7 +110,15 @@ extension MountedBucket {
     }
   }
 
-  package func flush(_ handle: HandleID, reply: consuming Reply<EmptyAnswer>) {
+  package func flush(
+    _ handle: HandleID,
+    by process: Int32,
+    reply: consuming Reply<EmptyAnswer>
+  ) {
+    if isMoved(handle, by: process) {
+      reply.succeed(EmptyAnswer())
+      return
+    }
     store(handle, alsoReaders: false, reply: reply) { [self] draft in await publish(draft) }
   }
 
@@ -122,6 +130,22 @@ extension MountedBucket {
         return await draft.publish().map { _ in }
       }
     }
+  }
+
+  /// True if an empty file's descriptor is closed by a process that has another one to write to it.
+  ///
+  /// A shell that opens a file for a program copies the descriptor to where the program looks for it, and
+  /// closes the first: the empty file would be stored a moment before the program's output. The other
+  /// descriptor's close stores it, whatever ends the process.
+  private func isMoved(_ handle: HandleID, by process: Int32) -> Bool {
+    let found = tables.withLock { tables -> (draft: Draft, entry: Entry)? in
+      guard process > 0, case .file(let open) = tables.handles[handle], let draft = open.draft,
+        let entry = tables.inodes.node(open.node)?.entry
+      else { return nil }
+      return (draft, entry)
+    }
+    guard let found, found.draft.isDirty, found.draft.size == 0 else { return false }
+    return hasWriter(attributes(of: found.entry).inodeNumber, process)
   }
 
   /// Answers when the store has what was written through a handle.

@@ -87,6 +87,8 @@ package final class MountedBucket: FileOperations {
   let facts = Lock(FactsMemory())
   /// Keeps news of that for the next mount.
   let recordFacts: (@Sendable (RecordedFacts) -> Void)?
+  /// True if a process has the file with an inode number open for writing.
+  let hasWriter: @Sendable (UInt64, Int32) -> Bool
   // Lock order: `tables` and the others here are never held together, nor while anything is called.
   let tables: Lock<Tables>
 
@@ -94,7 +96,8 @@ package final class MountedBucket: FileOperations {
   ///
   /// `digest` tells components apart that are too long for a name; `makeDrafts` makes what is written to,
   /// and without it the mount only reads. `knownFacts` is what earlier mounts have learned, the newest last,
-  /// and `recordFacts` keeps more of it.
+  /// and `recordFacts` keeps more of it. `hasWriter`
+  /// tells of an inode number and a process whether that one has the file open for writing.
   package init(
     store: any ObjectStore,
     cache: any PartCache,
@@ -107,6 +110,7 @@ package final class MountedBucket: FileOperations {
     log: Log = Log(),
     knownFacts: [RecordedFacts] = [],
     recordFacts: (@Sendable (RecordedFacts) -> Void)? = nil,
+    hasWriter: @escaping @Sendable (UInt64, Int32) -> Bool = ProcessDescriptors.hasWriter,
     makeDrafts: ((any DraftObserver, ObjectFile.Environment) -> Drafts)? = nil
   ) {
     self.options = options
@@ -115,6 +119,7 @@ package final class MountedBucket: FileOperations {
     self.timers = timers
     self.log = log
     self.recordFacts = recordFacts
+    self.hasWriter = hasWriter
     files = ObjectFile.Environment(
       cache: cache,
       timers: timers,

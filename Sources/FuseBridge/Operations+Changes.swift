@@ -37,6 +37,7 @@ extension Operations {
       guard let request = Request(raw), let file else { return }
       request.operations.flush(
         HandleID(file.pointee.fh),
+        by: fuse_req_ctx(request.raw)?.pointee.pid ?? 0,
         reply: request.reply(Replies.empty)
       )
     }

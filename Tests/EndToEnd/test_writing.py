@@ -55,6 +55,39 @@ def test_W1_what_is_closed_is_stored(mounted, bucket):
     assert status["cache"]["dirty_bytes"] == 0 and status["unsaved"] == [] and status["transfers"] == []
 
 
+@pytest.mark.parametrize("command", ["echo bytes > f", "printf 'bytes\\n' | dd of=f status=none", "/bin/echo bytes > f"])
+def test_W1_what_a_shell_opens_for_a_program_is_stored_once(mounted, bucket, command):
+    mount = mounted()
+    for _ in range(2):
+        before = mount.status()["counters"]["requests"].get("PutObject", 0)
+        run(["sh", "-c", command], cwd=mount.path, check=True)
+        assert bucket.get("f") == b"bytes\n"
+        assert mount.status()["counters"]["requests"]["PutObject"] == before + 1
+    run(["sh", "-c", ": > f"], cwd=mount.path, check=True)
+    assert bucket.get("f") == b""
+
+
+def test_W1_an_empty_file_is_stored_by_the_close_of_the_last_descriptor_to_write_to_it(mounted, bucket):
+    mount = mounted()
+    first = os.open(mount / "f", os.O_CREAT | os.O_WRONLY)
+    second = os.dup(first)
+    os.close(first)
+    assert keys(bucket) == []
+    os.close(second)
+    assert keys(bucket) == ["f"]
+    # Who only reads stores nothing.
+    first = os.open(mount / "g", os.O_CREAT | os.O_WRONLY)
+    second = os.open(mount / "g", os.O_RDONLY)
+    os.close(first)
+    assert keys(bucket) == ["f", "g"]
+    os.close(second)
+    # Whatever ends the process that has the other one.
+    program = "import os, signal; fd = os.open('h', os.O_CREAT | os.O_WRONLY); os.dup(fd); os.close(fd); " \
+        "print(end='', flush=True); os.kill(os.getpid(), signal.SIGKILL)"
+    run(["python3", "-c", program], cwd=mount.path)
+    wait_for(lambda: keys(bucket) == ["f", "g", "h"], "the file of the killed process")
+
+
 def test_W1_what_is_synchronized_is_stored_before_it_is_closed(mounted, bucket):
     mount = mounted()
     with open(mount / "f", "wb") as file:

@@ -66,9 +66,9 @@ extension TestMount {
     #expect(try await asked.answer().count == bytes.count)
   }
 
-  func flush(_ handle: HandleID) async throws {
+  func flush(_ handle: HandleID, by process: Int32 = 0) async throws {
     let asked = Asked<EmptyAnswer>()
-    bucket.flush(handle, reply: asked.reply())
+    bucket.flush(handle, by: process, reply: asked.reply())
     _ = try await asked.answer()
   }
 

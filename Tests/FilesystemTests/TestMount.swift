@@ -26,7 +26,8 @@ struct TestMount {
     writesIn directory: TestDirectory? = nil,
     memory: MemoryBudget = MemoryBudget(limit: .max),
     knownFacts: [RecordedFacts] = [],
-    recordFacts: (@Sendable (RecordedFacts) -> Void)? = nil
+    recordFacts: (@Sendable (RecordedFacts) -> Void)? = nil,
+    hasWriter: @escaping @Sendable (UInt64, Int32) -> Bool = { _, _ in false }
   ) throws {
     self.clock = clock
     let store = store ?? SimulatedStore(time: clock, faults: faults, behaviour: behaviour)
@@ -49,6 +50,7 @@ struct TestMount {
       ),
       knownFacts: knownFacts,
       recordFacts: recordFacts,
+      hasWriter: hasWriter,
       makeDrafts: try directory.map { try Self.draftMaker(front ?? store, in: $0, options) }
     )
   }

@@ -38,6 +38,30 @@ import Testing
     #expect(text(mount, "old") == "")
   }
 
+  @Test func w1AnEmptyFileIsStoredByTheLastOfItsProcessesDescriptors() async throws {
+    let others = Lock(true)
+    let mount = try TestMount(
+      writesIn: TestDirectory(),
+      hasWriter: { _, _ in others.withLock { $0 } }
+    )
+    let created = try await mount.create("f")
+    let handle = created.open.handle
+    try await mount.flush(handle, by: 7)
+    #expect(mount.store.calls.of(.putObject).isEmpty)
+    // Nobody knows whose descriptor it is.
+    try await mount.flush(handle, by: 0)
+    #expect(text(mount, "f") == "")
+    try await mount.write(handle, Array("bytes".utf8), at: 0)
+    try await mount.flush(handle, by: 7)
+    #expect(text(mount, "f") == "bytes")
+    try await mount.resize(try #require(created.entry.node), to: 0, handle: handle)
+    try await mount.flush(handle, by: 7)
+    #expect(text(mount, "f") == "bytes")
+    others.withLock { $0 = false }
+    try await mount.flush(handle, by: 7)
+    #expect(text(mount, "f") == "")
+  }
+
   @Test func whatWasNotChangedIsNotSent() async throws {
     let mount = try mount()
     mount.place("f", "text")
@@ -58,7 +82,7 @@ import Testing
       if call.operation == .putObject, moment == .request { await gate.wait() }
     }
     let asked = Asked<EmptyAnswer>()
-    mount.bucket.flush(handle, reply: asked.reply())
+    mount.bucket.flush(handle, by: 0, reply: asked.reply())
     asked.interrupt()
     #expect(try await asked.failure().code == .interrupted)
     gate.open()

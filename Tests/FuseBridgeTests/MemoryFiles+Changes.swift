@@ -105,7 +105,7 @@ extension MemoryFiles {
     reply.succeed(WrittenAnswer(count: count))
   }
 
-  func flush(_ handle: HandleID, reply: consuming Reply<EmptyAnswer>) {
+  func flush(_ handle: HandleID, by process: Int32, reply: consuming Reply<EmptyAnswer>) {
     let name = name(of: handle)
     note("flush \(name)")
     if name == "unstorable" {

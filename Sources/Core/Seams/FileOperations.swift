@@ -99,8 +99,9 @@ package protocol FileOperations: AnyObject, Sendable {
     at offset: Int,
     reply: consuming Reply<WrittenAnswer>
   )
-  /// A descriptor of an open file is closed: answers when what was written is stored.
-  func flush(_ handle: HandleID, reply: consuming Reply<EmptyAnswer>)
+  /// A descriptor of an open file is closed by `process`, 0 if nobody can tell which: answers when what was
+  /// written is stored.
+  func flush(_ handle: HandleID, by process: Int32, reply: consuming Reply<EmptyAnswer>)
   /// Answers when what was written is stored.
   func synchronize(_ handle: HandleID, reply: consuming Reply<EmptyAnswer>)
   /// Makes room for a range, or makes it a hole.
