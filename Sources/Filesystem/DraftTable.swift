@@ -8,9 +8,31 @@ internal import ObjectFiles
 struct DraftTable {
   private var byNode: [NodeID: Draft] = [:]
   private var byKey: [ObjectKey: Draft] = [:]
+  /// How many are at work with a draft, which must not end meanwhile.
+  private var holds: [ObjectIdentifier: Int] = [:]
 
   /// The draft of a node.
   subscript(_ node: NodeID) -> Draft? { byNode.isEmpty ? nil : byNode[node] }
+
+  /// The same, and it doesn't end before `letGo`.
+  mutating func hold(_ node: NodeID) -> Draft? { held(self[node]) }
+
+  /// The draft that a key's name leads to, which doesn't end before `letGo`.
+  mutating func hold(_ key: ObjectKey) -> Draft? { held(draft(at: key)) }
+
+  /// Whoever held a draft is done with it.
+  mutating func letGo(_ draft: Draft) {
+    let count = holds[ObjectIdentifier(draft), default: 0]
+    holds[ObjectIdentifier(draft)] = count > 1 ? count - 1 : nil
+  }
+
+  /// Somebody is at work with a draft.
+  func isHeld(_ draft: Draft) -> Bool { !holds.isEmpty && holds[ObjectIdentifier(draft)] != nil }
+
+  private mutating func held(_ draft: Draft?) -> Draft? {
+    if let draft { holds[ObjectIdentifier(draft), default: 0] += 1 }
+    return draft
+  }
 
   /// The draft that a key's name leads to.
   func draft(at key: ObjectKey) -> Draft? { byKey.isEmpty ? nil : byKey[key] }
@@ -34,6 +56,12 @@ struct DraftTable {
   mutating func add(_ draft: Draft, at key: ObjectKey, _ node: NodeID?) {
     byKey[key] = draft
     if let node { byNode[node] = draft }
+  }
+
+  /// The same, and it doesn't end before `letGo`.
+  mutating func addHeld(_ draft: Draft, at key: ObjectKey, _ node: NodeID?) {
+    add(draft, at: key, node)
+    _ = held(draft)
   }
 
   /// The kernel was given a node for a child.

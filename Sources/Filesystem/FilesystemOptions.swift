@@ -40,6 +40,9 @@ package struct FilesystemOptions: Sendable {
   /// How long what is set of a closed file or of a directory may wait for what else is set, on the local
   /// disk alone; zero stores each by itself.
   package var attributeDelay: Duration = .zero
+  /// How long after it could not be finished a renaming is gone on with; doubled with each failure, up to
+  /// sixteen times as long.
+  package var renamingDelay: Duration = .seconds(30)
   /// What bounds the guesses of reads.
   package var prefetch = PrefetchPolicy.Limits()
   /// Files that are wholly in the cache are offered to the kernel to read by itself.

@@ -77,7 +77,7 @@ extension MountedBucket {
       case .success(let resized): draft = resized
       }
     } else {
-      draft = tables.withLock { $0.drafts[node] }
+      draft = tables.withLock { $0.drafts.hold(node) }
     }
     let hasWriter = tables.withLock { $0.open.hasWriter(node) }
     if options.metadataStyle == .none || !changes.hasFacts {
@@ -91,10 +91,11 @@ extension MountedBucket {
       draft.updateFacts { [style = options.metadataStyle] in $0.apply(changes, style) }
       if let time = changes.storedTime(shown) { draft.setModified(time) }
     } else {
-      store(changes, of: node, entry, reply: reply)
+      store(changes, of: node, entry, draft, reply: reply)
       return
     }
     guard let draft, changes.size != nil, !hasWriter else {
+      if let draft { letGo(draft, of: node) }
       reply.succeed(attributesAnswer(node, entry))
       return
     }
@@ -102,16 +103,17 @@ extension MountedBucket {
     let key = entry.key
     change("setattr", of: key, node: node, isPatient: true, reply: reply) { [self] _ in
       let outcome = await publish(draft)
-      endDraft(of: node)
+      letGo(draft, of: node)
       return outcome.map { attributesAnswer(node, entry) }
     }
   }
 
-  /// Stores what was set of a file by a request of its own, or with its next close.
+  /// Stores what was set of a file by a request of its own, or with its next close; lets go of the draft.
   private func store(
     _ changes: AttributeChanges,
     of node: NodeID,
     _ entry: Entry,
+    _ draft: Draft?,
     reply: consuming Reply<AttributesAnswer>
   ) {
     change("setattr", of: entry.key, node: node, isPatient: true, reply: reply) { [self] _ in
@@ -125,6 +127,7 @@ extension MountedBucket {
         time: changes.storedTime(wanted),
         mayWait: true
       ) { (facts: inout ObjectFacts) in facts.apply(changes, style) }
+      if let draft { letGo(draft, of: node) }
       return outcome.map {
         _ = show(changes, of: node, at: now)
         return attributesAnswer(node, entry)
@@ -150,6 +153,7 @@ extension MountedBucket {
         try draft.resize(to: size)
         return .success(draft)
       } catch {
+        letGo(draft, of: node)
         return .failure(error)
       }
     }

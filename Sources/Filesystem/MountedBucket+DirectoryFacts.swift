@@ -39,7 +39,8 @@ extension MountedBucket {
       do throws(FileError) {
         let isKept = tables.withLock { $0.keepsMarkerFacts }
         if isKept == false { throw Self.notKept }
-        let pending = tables.withLock { $0.drafts.draft(at: prefix) }
+        let pending = tables.withLock { $0.drafts.hold(prefix) }
+        defer { if let pending { letGo(pending) } }
         let facts = try await markerFacts(of: prefix, by: deadline).get()
         var wanted = facts
         try change(&wanted)

@@ -52,7 +52,6 @@ extension MountedBucket {
       return
     }
     remember(object, askedAt: now)
-    guard !tables.withLock({ $0.moving.contains(draft.id) }) else { return }
     let node = tables.withLock { tables -> NodeID? in
       if !draft.isDirty { tables.copies.ended(draft) }
       guard tables.drafts.draft(at: object.key) === draft else { return nil }
@@ -86,7 +85,6 @@ extension MountedBucket {
     let key = draft.key
     let (prefix, component) = key.place
     let isConflict = Self.isConflict(error)
-    guard !tables.withLock({ $0.moving.contains(draft.id) }) else { return }
     let (node, directory) = tables.withLock { tables -> (NodeID?, Directory?) in
       guard tables.drafts.draft(at: key) === draft else { return (nil, nil) }
       let node = tables.inodes.nodeID(component, .file, in: prefix)
@@ -122,37 +120,71 @@ extension MountedBucket {
 
   /// Nobody has a node open any more: its draft ends when the store has it.
   func endDraft(of node: NodeID) {
-    let found = tables.withLock { tables -> (Draft, ObjectKey, isNamed: Bool)? in
-      guard !tables.open.isOpen(node), let draft = tables.drafts[node] else { return nil }
-      let key = draft.key
-      return (draft, key, tables.drafts.draft(at: key) === draft)
+    if let draft = tables.withLock({ $0.drafts[node] }) { endDraft(draft, of: node) }
+  }
+
+  /// Whoever has got a draft by `draft(of:)`, or held it, is done with it; `node` is the one that it was got of.
+  func letGo(_ draft: Draft, of node: NodeID? = nil) {
+    let node = tables.withLock { tables -> NodeID? in
+      tables.drafts.letGo(draft)
+      if let node, tables.drafts[node] === draft { return node }
+      return tables.drafts.node(of: draft)
     }
-    guard let (draft, key, isNamed) = found else { return }
+    endDraft(draft, of: node)
+  }
+
+  private func endDraft(_ draft: Draft, of node: NodeID?) {
+    let key = draft.key
+    let (isInUse, isNamed) = tables.withLock { tables in
+      let isOpen = node.map { tables.open.isOpen($0) } ?? false
+      return (isOpen || tables.drafts.isHeld(draft), tables.drafts.draft(at: key) === draft)
+    }
+    guard !isInUse else { return }
     guard draft.isDirty, isNamed else {
       end(draft, at: key, node)
       return
     }
-    // Bytes that came after the last close: pages of a mapping. What failed at the close has been told,
-    // and is tried again later.
+    // What came after the last close: pages of a mapping, or attributes that were set before the kernel had
+    // let go of the file. What failed at the close has been told, and is tried again later.
     guard draft.failure == nil, !tables.withLock({ $0.deferred.contains(draft.id) }) else { return }
-    _ = startControlTask { [self] in _ = await publish(draft) }
+    _ = startControlTask { [self] in
+      _ = await whileTurnIsTaken(of: draft) { await store(draft, mayWait: draft.hasOnlyFacts) }
+    }
   }
 
+  /// Forgets a draft, unless it is of use to somebody, or the store lacks something of what its name leads to.
   func end(_ draft: Draft, at key: ObjectKey, _ node: NodeID?) {
-    let isOpen = tables.withLock { tables in
-      if let node, tables.open.isOpen(node) { return true }
+    let isOver = tables.withLock { tables in
+      if let node, tables.open.isOpen(node) { return false }
+      if tables.drafts.isHeld(draft) { return false }
+      if draft.isDirty, tables.drafts.draft(at: key) === draft { return false }
       tables.drafts.remove(draft, at: key, node)
       tables.copies.ended(draft)
-      return false
+      return true
     }
-    if !isOpen { drafts?.end(draft) }
+    if isOver { drafts?.end(draft) }
   }
 
   /// Brings a draft to the store, if it isn't there.
   func publish(_ draft: Draft) async -> Result<Void, FileError> {
-    await turns.whileTaken([draft.key]) {
+    await whileTurnIsTaken(of: draft) {
       await publishCopiesBeforeReplacing(draft)
       return await draft.flush()
+    }
+  }
+
+  /// Runs `body` when nobody else changes what is at a draft's key, whichever that is by then.
+  func whileTurnIsTaken<Outcome: Sendable>(
+    of draft: Draft,
+    _ body: () async -> Outcome
+  ) async -> Outcome {
+    while true {
+      let key = draft.key
+      let outcome = await turns.whileTaken([key]) { () async -> Outcome? in
+        // Who waits for a renaming waits for the wrong key.
+        draft.key == key ? await body() : nil
+      }
+      if let outcome { return outcome }
     }
   }
 
@@ -194,10 +226,19 @@ extension MountedBucket {
         tables.changes[prefix, default: NameChanges()].made(entry, settledAt: nil)
         showAncestors(of: prefix, at: now, &tables)
       }
-      // It may have been published before it was here.
-      if !draft.isDirty { end(draft, at: key, nil) }
+      caughtUp(draft)
     }
     return nil
+  }
+
+  /// A draft of an earlier mount may have been published, or refused, before its name led to it: then nobody has
+  /// been told what the name leads to since.
+  private func caughtUp(_ draft: Draft) {
+    if let failure = draft.failure, Self.isConflict(failure) {
+      publishFailed(draft, failure)
+    } else if !draft.isDirty, let object = draft.base {
+      published(draft, object)
+    }
   }
 
   /// A directory was given attributes that the store doesn't have yet.

@@ -75,8 +75,15 @@ extension MountedBucket {
     mayWait: Bool = false,
     _ change: @Sendable (inout ObjectFacts) throws(FileError) -> Void
   ) async -> Result<Void, FileError> {
-    await turns.whileTaken([entry.key]) {
-      await changeFactsInTurn(of: node, entry, time: time, mayWait: mayWait, change)
+    while true {
+      // It may have been renamed or stored meanwhile.
+      let entry = tables.withLock { $0.inodes.node(node)?.entry } ?? entry
+      let outcome = await turns.whileTaken([entry.key]) { () async -> Result<Void, FileError>? in
+        let now = tables.withLock { $0.inodes.node(node)?.entry } ?? entry
+        guard now.key == entry.key else { return nil }
+        return await changeFactsInTurn(of: node, now, time: time, mayWait: mayWait, change)
+      }
+      if let outcome { return outcome }
     }
   }
 
@@ -88,16 +95,12 @@ extension MountedBucket {
     _ change: @Sendable (inout ObjectFacts) throws(FileError) -> Void
   ) async -> Result<Void, FileError> {
     do throws(FileError) {
-      // It may have been renamed or stored meanwhile.
-      let entry = tables.withLock { $0.inodes.node(node)?.entry } ?? entry
       let draft = try self.draft(of: node, entry).get()
+      defer { letGo(draft, of: node) }
       let facts = try await draft.loadFacts().get()
       var wanted = facts
       try change(&wanted)
-      guard wanted != facts || time != nil else {
-        endDraft(of: node)
-        return .success(())
-      }
+      guard wanted != facts || time != nil else { return .success(()) }
       let wasDirty = draft.isDirty
       let before = tables.withLock { $0.shown[node]?.modified } ?? entry.modified
       let kept = wasDirty ? nil : keptTime(of: node, entry, facts)
@@ -113,10 +116,8 @@ extension MountedBucket {
       {
         published(draft, object)
       }
-      endDraft(of: node)
       return outcome
     } catch {
-      endDraft(of: node)
       return .failure(error)
     }
   }

@@ -127,6 +127,17 @@ extension MountedBucket {
     return listing.entry(for: meaning).map { .found($0, until: until) } ?? .absent(until: until)
   }
 
+  /// What was to be stored of a name may have been since it was looked at: then it has what the store said.
+  ///
+  /// Call with `tables` locked.
+  private static func newer(_ entry: Entry, _ tables: Tables) -> Entry {
+    guard entry.kind == .file, entry.etag == nil, tables.drafts.draft(at: entry.key) == nil else {
+      return entry
+    }
+    let change = tables.changes[entry.page.prefix]?.change(of: Array(entry.component), .file)
+    return change?.state.entry ?? entry
+  }
+
   /// The answer to a lookup; it counts one, which is to be taken back if nobody takes the answer.
   func answer(_ sighting: Sighting, in directory: Directory, at now: Instant) -> EntryAnswer {
     switch sighting {
@@ -135,6 +146,7 @@ extension MountedBucket {
     case .found(let entry, let until):
       let isLink = isLink(entry)
       let (node, known) = tables.withLock { tables in
+        let entry = Self.newer(entry, tables)
         let node = tables.inodes.lookedUp(entry, in: directory.node, isLink: isLink)
         // The node may know something newer.
         let known = tables.inodes.node(node)?.entry ?? entry

@@ -43,6 +43,7 @@ extension MountedBucket {
           }
           return .success(EmptyAnswer())
         } catch {
+          renamingFailed()
           return .failure(error)
         }
       }
@@ -71,100 +72,102 @@ extension MountedBucket {
       there = known.version
     }
     let (draft, replaced) = tables.withLock { tables in
-      (tables.drafts.draft(at: source.key), tables.drafts.draft(at: target.key))
+      (tables.drafts.hold(source.key), tables.drafts.draft(at: target.key))
     }
-    // What is renamed is what the store has, all of it.
+    defer { if let draft { letGo(draft) } }
+    // What is renamed is what the store has, all of it, but for attributes, which the copy is given.
     if let draft, draft.isDirty, !draft.hasOnlyFacts { _ = try await draft.publish().get() }
     // What is replaced must not be published over it.
     await replaced?.discard()
     await fetchForReaders(at: target)
     try await publishCopies(of: source.key)
     try await publishCopies(of: target.key)
-    if let draft, draft.isDirty {
-      if try await isRenamedWithFacts(draft, source, to: target, replaces: replaces) {
-        if let replaced { endReplaced(replaced, at: target.key) }
-        mayHaveEmptied(source.directory)
-        return
-      }
-      _ = try await draft.publish().get()
-    }
     let (node, known) = tables.withLock { tables in
       let node = tables.inodes.nodeID(entry.component, .file, in: source.directory.prefix)
       return (node, node.flatMap { tables.inodes.node($0)?.entry } ?? entry)
     }
+    func carry(
+      _ version: ObjectVersion,
+      _ storageClass: String?,
+      _ facts: ObjectFacts? = nil
+    ) async throws(FileError) -> MovedFile {
+      let request = Drafts.MovedObject(
+        version,
+        storageClass: storageClass,
+        replacing: there,
+        mayReplace: replaces,
+        facts: facts
+      )
+      return try await move(request, to: target.key, of: node)
+    }
+    let moved: MovedFile
+    if let draft, draft.isDirty, let made = try await withFacts(draft, carry) {
+      moved = made
+    } else {
+      if let draft, draft.isDirty { _ = try await draft.publish().get() }
+      let version = draft?.base?.version ?? known.version
+      moved = try await carry(version, draft?.base?.storageClass ?? known.storageClass)
+    }
+    remember(moved.object, askedAt: time.now)
+    if moved.object.userMetadata == nil {
+      carryFacts(VersionMove(moved.source, to: moved.object.version))
+    }
+    renamed(source, target, to: moved.object, draft)
+    // Only now has whoever reads it let go of what is cached under the old key.
+    await cache.follow(moved.moves)
+    if let replaced { endReplaced(replaced, at: target.key) }
+    mayHaveEmptied(source.directory)
+  }
+
+  /// What became of a file that was renamed.
+  private struct MovedFile {
+    /// What it was.
+    let source: ObjectVersion
+    /// What the store has at its new key.
+    let object: ObjectMetadata
+    /// What became what, byte by byte.
+    let moves: [VersionMove]
+  }
+
+  /// Renames a file of which only attributes are not stored yet by one copy that has them.
+  ///
+  /// - Returns: nil, and nothing has happened, if they must be stored before, or there is another way that is
+  ///   as cheap.
+  private func withFacts(
+    _ draft: Draft,
+    _ move: (ObjectVersion, String?, ObjectFacts?) async throws(FileError) -> MovedFile
+  ) async throws(FileError) -> MovedFile? {
+    let capabilities = queries.store.capabilities
+    guard !capabilities.hasInPlaceMetadata, capabilities.hasNativeRename == false else {
+      return nil
+    }
+    var moved: MovedFile?
+    _ = try await draft.publishFacts { (base, facts) async throws(FileError) in
+      let made = try await move(base.version, facts.storageClass ?? base.storageClass, facts)
+      moved = made
+      return made.object
+    }
+    return moved
+  }
+
+  private func move(
+    _ request: Drafts.MovedObject,
+    to target: ObjectKey,
+    of node: NodeID?
+  ) async throws(FileError) -> MovedFile {
     guard let drafts else { throw FileError(.readOnly, "the mount is read-only") }
-    let moved = draft?.base?.version ?? known.version
-    let request = Drafts.MovedObject(
-      moved,
-      storageClass: draft?.base?.storageClass ?? known.storageClass,
-      replacing: there,
-      mayReplace: replaces
-    )
-    let (object, moves): (ObjectMetadata, [VersionMove])
+    let source = request.version
     do throws(FileError) {
-      (object, moves) = try await reporting(source.key, to: target.key) {
+      let (object, moves) = try await reporting(source.key, to: target) {
         report async throws(FileError) in
-        try await drafts.rename(request, to: target.key, report: report)
+        try await drafts.rename(request, to: target, report: report)
       }
+      return MovedFile(source: source, object: object, moves: moves)
     } catch {
       // The next look asks the store.
       if error.code == .stale || error.code == .notFound, let node { learnStale(node) }
       throw error
     }
-    remember(object, askedAt: time.now)
-    carryFacts(VersionMove(moved, to: object.version))
-    renamed(source, target, to: object, draft)
-    // Only now has whoever reads it let go of what is cached under the old key.
-    await cache.follow(moves)
-    if let replaced { endReplaced(replaced, at: target.key) }
-    mayHaveEmptied(source.directory)
-  }
-
-  /// Renames a file of which only attributes are not stored yet by one copy that has them.
-  ///
-  /// - Returns: false, and nothing has happened, if there is another way that is as cheap, or must be gone.
-  private func isRenamedWithFacts(
-    _ draft: Draft,
-    _ source: Place,
-    to target: Place,
-    replaces: Bool
-  ) async throws(FileError) -> Bool {
-    let store = queries.store
-    guard !store.capabilities.hasInPlaceMetadata, store.capabilities.hasNativeRename == false,
-      let etag = draft.base?.version.etag,
-      draft.redirect(to: target.key, replaces ? .none : .ifAbsent)
-    else { return false }
-    tables.withLock { _ = $0.moving.insert(draft.id) }
-    defer { tables.withLock { _ = $0.moving.remove(draft.id) } }
-    let object: ObjectMetadata
-    do throws(FileError) {
-      guard let made = try await draft.publish().get() else { throw absent(source) }
-      object = made
-    } catch {
-      draft.move(to: source.key, condition: .ifMatch(etag))
-      throw error
-    }
-    renamed(source, target, to: object, draft)
-    let node = tables.withLock { tables -> NodeID? in
-      guard let node = tables.drafts.node(of: draft) else { return nil }
-      if !draft.isDirty { tables.inodes.pin(node, false) }
-      return node
-    }
-    if let node { endDraft(of: node) } else { end(draft, at: target.key, nil) }
-    do throws(StoreError) {
-      // What somebody else has put there since is theirs, and stays.
-      let tag = store.capabilities.hasConditionalDelete ? etag : nil
-      try await store.delete(source.key, ifMatch: tag, context: context(.distantFuture))
-    } catch {
-      // It has both names then.
-      tables.withLock {
-        $0.changes[source.directory.prefix]?.forget(source.child.component, .file)
-      }
-      source.directory.expire()
-      if error.kind == .preconditionFailed { return true }
-      throw FileError(error, of: .name).uninterrupted
-    }
-    return true
   }
 
   /// The store has a file's object under another key.
@@ -183,7 +186,7 @@ extension MountedBucket {
       isPlainlyNamed: !target.child.isShadowedObject
     )
     guard let entry = made else { return }
-    if let draft { draft.move(to: target.key, condition: .none, as: object) }
+    draft?.moved(to: object)
     let node = tables.withLock { tables -> NodeID? in
       let replaced = Self.takeName(from: target, &tables)
       let node = tables.inodes.nodeID(
@@ -205,7 +208,12 @@ extension MountedBucket {
       return node
     }
     guard let node else { return }
-    if draft?.isDirty ?? false { tables.withLock { Self.dirtied(node, &$0) } }
+    if let draft {
+      let isDirty = draft.isDirty
+      tables.withLock { tables in
+        if isDirty { Self.dirtied(node, &tables) } else { tables.inodes.pin(node, false) }
+      }
+    }
     // The old key has no bytes any more; whoever reads goes on with the same ones under the new key.
     let file = entry.size > 0 ? objectFile(of: entry, node: node) : nil
     tables.withLock { $0.open.replaceFile(of: node, by: file) }

@@ -227,7 +227,7 @@ extension MountedBucket {
     guard let entry = made else { return }
     if let draft {
       let old = draft.key
-      draft.move(to: key, condition: .none, as: object)
+      draft.moved(to: object)
       tables.withLock { $0.drafts.rename(old, to: key) }
     }
     tables.withLock { tables in

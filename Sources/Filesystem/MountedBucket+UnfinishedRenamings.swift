@@ -37,19 +37,49 @@ extension MountedBucket {
 
   /// Begins to finish the renamings that an earlier mount could not.
   ///
-  /// The mount doesn't wait for it: until it is done, what isn't moved yet is found at both names.
+  /// The mount doesn't wait for it: until it is done, what isn't moved yet is found at both names. What fails is
+  /// tried again some time later, as what fails in this mount is.
   package func startRecoveringRenamings() {
-    guard let drafts else { return }
-    _ = startControlTask { [self] in await recoverRenamings(drafts) }
+    guard drafts != nil else { return }
+    _ = startControlTask { [self] in await recoverRenamings(failureCount: 0) }
   }
 
-  private func recoverRenamings(_ drafts: Drafts) async {
-    for renaming in drafts.unfinishedRenamings() {
+  private func recoverRenamings(failureCount: Int) async {
+    var isToBeRepeated = false
+    for renaming in unfinishedRenamings {
       do throws(FileError) {
-        try await finish(try renaming.get())
+        let found = try renaming.get()
+        // Whoever asks for it once more goes on with its parts; the next mount gives them up.
+        guard failureCount == 0 || !found.hasParts else { continue }
+        try await finish(found)
       } catch {
+        // What can't even be read is for somebody to look at.
+        if case .success = renaming { isToBeRepeated = true }
         reporter.report(error, FailureReporter.Operation(name: "rename", path: ""))
       }
+    }
+    if isToBeRepeated { repeatRenamings(failureCount: failureCount + 1) }
+  }
+
+  private static let renamingDoublingCountMax = 4
+
+  /// A renaming has failed: if it could not be taken back either, it is brought to its end some time later.
+  func renamingFailed() {
+    guard let left = drafts?.unfinishedRenamings(), !left.isEmpty else { return }
+    repeatRenamings(failureCount: 1)
+  }
+
+  private func repeatRenamings(failureCount: Int) {
+    let isNews = tables.withLock { tables in
+      defer { tables.repeatsRenamings = true }
+      return !tables.repeatsRenamings
+    }
+    guard isNews else { return }
+    let doublingCount = min(failureCount - 1, Self.renamingDoublingCountMax)
+    _ = timers.schedule(after: options.renamingDelay * (1 << doublingCount)) { [weak self] in
+      guard let self else { return }
+      tables.withLock { $0.repeatsRenamings = false }
+      _ = startControlTask { [self] in await recoverRenamings(failureCount: failureCount) }
     }
   }
 
@@ -73,29 +103,73 @@ extension MountedBucket {
     return outcome
   }
 
-  /// Brings one to its end, while nobody changes what is at either name.
+  /// Brings one to its end, while nobody changes what is at either name; nothing is done if it has come to it.
   package func finish(_ renaming: Drafts.UnfinishedRenaming) async throws(FileError) {
     guard let drafts else { throw FileError(.readOnly, "the mount is read-only") }
     let ends = [renaming.source, renaming.target]
     let outcome = await turns.whileTaken(
       renaming.isTree ? [] : ends,
       below: renaming.isTree ? ends : []
-    ) { () async -> Result<Void, FileError> in
+    ) { () async -> Result<Drafts.FinishedRenaming?, FileError> in
       do throws(FileError) {
-        try await reporting(renaming.source, to: renaming.target) {
+        let finished = try await reporting(renaming.source, to: renaming.target) {
           report async throws(FileError) in try await drafts.finish(renaming, report: report)
         }
-        return .success(())
+        if let finished, !renaming.isTree { followRecovered(renaming, finished) }
+        return .success(finished)
       } catch {
         return .failure(error)
       }
     }
     invalidateAll()
-    try outcome.get()
+    let finished = try outcome.get()
+    if !renaming.isTree { await storeRecovered(renaming) }
+    guard finished != nil else { return }
     log.write(
       .info,
       "a renaming that was interrupted has come to its end",
       ["from": path(of: renaming.source), "to": path(of: renaming.target)]
     )
+  }
+
+  /// What an earlier mount didn't store of a file that it was renaming is the file's at its new key.
+  private func followRecovered(
+    _ renaming: Drafts.UnfinishedRenaming,
+    _ finished: Drafts.FinishedRenaming
+  ) {
+    let draft = tables.withLock { $0.drafts.draft(at: renaming.source) }
+    guard let draft, let base = draft.base, let moved = finished.moved,
+      moved.move.source.isSameContent(as: base.version)
+    else { return }
+    draft.moved(to: moved.object)
+    let (oldPrefix, oldComponent) = renaming.source.place
+    let (prefix, component) = renaming.target.place
+    let entry = ListingPage.single(
+      moved.object,
+      component: component,
+      in: prefix,
+      requestedAt: time.now,
+      isPlainlyNamed: true
+    )
+    tables.withLock { tables in
+      tables.drafts.rename(renaming.source, to: renaming.target)
+      tables.changes[oldPrefix]?.forget(Array(oldComponent), .file)
+      if let entry { tables.changes[prefix, default: NameChanges()].made(entry, settledAt: nil) }
+    }
+  }
+
+  /// What waited for a renaming to be finished is stored, wherever it is now.
+  private func storeRecovered(_ renaming: Drafts.UnfinishedRenaming) async {
+    for key in [renaming.source, renaming.target] {
+      let waiting = tables.withLock { tables -> Draft? in
+        guard let draft = tables.drafts.draft(at: key) else { return nil }
+        // Who has it open stores it.
+        let isOpen = tables.drafts.node(of: draft).map { tables.open.isOpen($0) } ?? false
+        return isOpen ? nil : draft
+      }
+      guard let draft = waiting else { continue }
+      // A failure has been told, and it is tried again.
+      _ = await publish(draft)
+    }
   }
 }

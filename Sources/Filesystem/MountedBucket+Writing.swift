@@ -15,6 +15,7 @@ extension MountedBucket {
       return .success(
         tables.withLock { tables in
           _ = tables.open.opened(node, nil, writes: true)
+          tables.drafts.letGo(draft)
           tables.inodes.noteWriter(of: node)
           return tables.add(.file(OpenFile(node: node, draft: draft)))
         }
@@ -24,7 +25,8 @@ extension MountedBucket {
 
   /// The draft of a node's file, made if there is none.
   ///
-  /// It is the node's until it is published and nobody has the node open, see `endDraft`.
+  /// It is the node's until it is published and nobody has the node open, see `endDraft`. Until `letGo` it is
+  /// not ended either: the kernel tells of a close when programs have gone on.
   func draft(
     of node: NodeID,
     _ entry: Entry,
@@ -33,30 +35,40 @@ extension MountedBucket {
     guard let drafts else { return .failure(FileError(.readOnly, "the mount is read-only")) }
     let known = tables.withLock { tables in
       if isTruncated { Self.dirtied(node, &tables) }
-      return tables.drafts[node]
+      return tables.drafts.hold(node)
     }
     do throws(FileError) {
-      if let known {
-        if isTruncated { try known.resize(to: 0) }
-        return .success(known)
-      }
+      if let known { return emptied(known, of: node, isTruncated) }
       var object = recentAnswer(of: entry) ?? ObjectMetadata(version: entry.version)
       object.storageClass = entry.storageClass
       let made = try drafts.edit(object, isTruncated: isTruncated)
       let draft = tables.withLock { tables -> Draft in
-        if let other = tables.drafts[node] { return other }
-        tables.drafts.add(made, at: entry.key, node)
+        if let other = tables.drafts.hold(node) { return other }
+        tables.drafts.addHeld(made, at: entry.key, node)
         return made
       }
-      if draft !== made {
-        _ = startControlTask {
-          await made.discard()
-          drafts.end(made)
-        }
-        if isTruncated { try draft.resize(to: 0) }
+      guard draft !== made else { return .success(made) }
+      _ = startControlTask {
+        await made.discard()
+        drafts.end(made)
       }
+      return emptied(draft, of: node, isTruncated)
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// A draft that is held, after it was emptied if it was opened so.
+  private func emptied(
+    _ draft: Draft,
+    of node: NodeID,
+    _ isTruncated: Bool
+  ) -> Result<Draft, FileError> {
+    do throws(FileError) {
+      if isTruncated { try draft.resize(to: 0) }
       return .success(draft)
     } catch {
+      letGo(draft, of: node)
       return .failure(error)
     }
   }
@@ -125,7 +137,7 @@ extension MountedBucket {
   package func synchronize(_ handle: HandleID, reply: consuming Reply<EmptyAnswer>) {
     // Whatever a close promises, this promises the store.
     store(handle, alsoReaders: true, reply: reply) { [self] draft in
-      await turns.whileTaken([draft.key]) {
+      await whileTurnIsTaken(of: draft) {
         await publishCopiesBeforeReplacing(draft)
         return await draft.publish().map { _ in }
       }

@@ -28,12 +28,12 @@ package final class MountedBucket: FileOperations {
     var writtenKeys: Set<ObjectKey> = []
     /// Drafts that are stored in a moment, by their names.
     var deferred: Set<String> = []
-    /// Drafts that are being renamed: what becomes of them is minded by who does that.
-    var moving: Set<String> = []
     /// Whether the store keeps user metadata of directories' markers; nil until it was tried.
     var keepsMarkerFacts: Bool?
     /// The renamings under way that take a while, by their old prefixes or keys.
     var renamings: [ObjectKey: Renaming] = [:]
+    /// What is left of renamings is tried again in a while.
+    var repeatsRenamings = false
     /// Names that the store said are absent, and until when that is believed.
     var absentNames: [NameKey: Instant] = [:]
     /// The components that names which show only a beginning were found to mean.

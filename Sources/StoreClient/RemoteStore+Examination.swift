@@ -24,11 +24,13 @@ extension RemoteStore {
         endpoint: session.endpoint.description,
         isEncrypted: session.endpoint.scheme == .https,
         region: session.region,
-        clockLead: session.lastDate.flatMap { date in
-          WireDate.http(date.text).map { $0.timeSince(date.own) }
-        }
+        clockLead: session.clockLead
       )
     }
+  }
+
+  package func storeTime(at own: Timestamp) -> Timestamp {
+    session.withLock { $0.clockLead }.map { own.advanced(by: $0) } ?? own
   }
 
   /// Where the credentials come from, whose access key it is, and when they end; nothing is sent to the

@@ -31,37 +31,20 @@ import Testing
   /// Longer than any test.
   private static let long = Duration.seconds(3600)
 
-  @discardableResult
-  private func set(
-    _ mount: TestMount,
-    _ node: NodeID,
-    permissions: UInt16? = nil,
-    userID: UInt32? = nil,
-    seconds: Int? = nil
-  ) async throws -> FileAttributes {
-    var changes = AttributeChanges()
-    changes.permissions = permissions
-    changes.userID = userID
-    changes.modified = seconds.map { .at(Timestamp(seconds: $0)) }
-    let asked = Asked<AttributesAnswer>()
-    mount.bucket.setAttributes(of: node, handle: nil, to: changes, reply: asked.reply())
-    return try await asked.answer().attributes
-  }
-
   private static let metadata = ["mode": "16832", "uid": "7", "mtime": "1234"]
 
   @Test func n4WhatIsSetOfADirectoryIsStoredByOneRequest() async throws {
     let mount = try mount(delay: Self.long)
     // Whether the store keeps such attributes is found out once.
-    try await set(mount, try await mount.makeDirectory("first"), permissions: 0o700)
+    try await mount.set(try await mount.makeDirectory("first"), permissions: 0o700)
     #expect(mount.store.calls.map(\.operation).suffix(2) == [.putObject, .headObject])
     mount.store.forgetCalls()
     let node = try await mount.makeDirectory("d")
     #expect(mount.store.calls.map(\.operation).last == .putObject)
     mount.store.forgetCalls()
-    try await set(mount, node, userID: 7)
-    try await set(mount, node, permissions: 0o700)
-    let seen = try await set(mount, node, seconds: 1234)
+    try await mount.set(node, userID: 7)
+    try await mount.set(node, permissions: 0o700)
+    let seen = try await mount.set(node, modified: Timestamp(seconds: 1234))
     #expect(seen.kind == .directory && seen.permissions == 0o700 && seen.userID == 7)
     #expect(seen.modified == Timestamp(seconds: 1234))
     #expect(mount.store.calls.isEmpty)
@@ -88,7 +71,12 @@ import Testing
     let mount = try mount(style) { facts in recorded.withLock { $0.append(facts) } }
     // One that has no marker gets one.
     mount.place("d/f")
-    try await set(mount, try await mount.node("d"), permissions: 0o700, userID: 7, seconds: 1234)
+    try await mount.set(
+      try await mount.node("d"),
+      permissions: 0o700,
+      userID: 7,
+      modified: Timestamp(seconds: 1234)
+    )
     let next = try self.mount(store: mount.store, knownFacts: recorded.withLock { $0 })
     let other = try self.mount(source: .head, store: mount.store)
     for mount in [next, other] {
@@ -97,22 +85,30 @@ import Testing
       #expect(seen.modified == Timestamp(seconds: 1234))
     }
     // What else is set leaves the rest.
-    try await set(next, try await next.node("d"), permissions: 0o750)
+    try await next.set(try await next.node("d"), permissions: 0o750)
     let again = try await next.attributes(try await next.node("d"))
-    #expect(again.permissions == 0o750 && again.modified == Timestamp(seconds: 1234))
+    #expect(
+      again.permissions == 0o750 && again.modified == Timestamp(seconds: 1234)
+    )
     #expect(try await other.names(try await other.node("d")) == ["f"])
   }
 
   @Test func n4WhatIsNotStoredYetSurvivesACrash() async throws {
     let directory = try TestDirectory()
     let mount = try mount(delay: Self.long, directory: directory)
-    try await set(mount, try await mount.makeDirectory("first"), permissions: 0o700)
-    try await set(mount, try await mount.makeDirectory("d"), permissions: 0o700, seconds: 1234)
+    try await mount.set(try await mount.makeDirectory("first"), permissions: 0o700)
+    try await mount.set(
+      try await mount.makeDirectory("d"),
+      permissions: 0o700,
+      modified: Timestamp(seconds: 1234)
+    )
     mount.store.faults.add(Fault(.fail(.accessDenied), operation: .putObject, callCount: 99))
     let next = try self.mount(store: mount.store, directory: directory)
     #expect(await next.bucket.recoverDrafts() == nil)
     let seen = try await next.attributes(try await next.node("d"))
-    #expect(seen.permissions == 0o700 && seen.modified == Timestamp(seconds: 1234))
+    #expect(
+      seen.permissions == 0o700 && seen.modified == Timestamp(seconds: 1234)
+    )
     next.store.faults.clear()
     #expect(await next.bucket.finish() == [])
     #expect(try await next.stored("d/") == ["mode": "16832", "mtime": "1234"])
@@ -121,8 +117,8 @@ import Testing
 
   @Test func aDirectoryThatIsRemovedIsNotBroughtBack() async throws {
     let mount = try mount(delay: Self.long)
-    try await set(mount, try await mount.makeDirectory("first"), permissions: 0o700)
-    try await set(mount, try await mount.makeDirectory("d"), permissions: 0o700)
+    try await mount.set(try await mount.makeDirectory("first"), permissions: 0o700)
+    try await mount.set(try await mount.makeDirectory("d"), permissions: 0o700)
     try await mount.removeDirectory("d")
     #expect(await mount.bucket.finish() == [])
     #expect(try await mount.names() == ["first"])
@@ -132,10 +128,10 @@ import Testing
 
   @Test func aDirectoryThatIsRenamedKeepsWhatWasSet() async throws {
     let mount = try mount(delay: Self.long)
-    try await set(mount, try await mount.makeDirectory("first"), permissions: 0o700)
-    try await set(mount, try await mount.makeDirectory("d"), permissions: 0o700)
+    try await mount.set(try await mount.makeDirectory("first"), permissions: 0o700)
+    try await mount.set(try await mount.makeDirectory("d"), permissions: 0o700)
     _ = try await mount.makeDirectory("e")
-    try await set(mount, try await mount.node("e"), permissions: 0o711)
+    try await mount.set(try await mount.node("e"), permissions: 0o711)
     try await mount.rename("d", to: "e")
     #expect(try await mount.attributes(try await mount.node("e")).permissions == 0o700)
     #expect(await mount.bucket.finish() == [])
@@ -175,17 +171,17 @@ import Testing
     let none = try mount(.none)
     let node = try await none.makeDirectory("d")
     none.store.forgetCalls()
-    try await set(none, node, permissions: 0o700)
+    try await none.set(node, permissions: 0o700)
     #expect(try await none.attributes(node).permissions == 0o700 && none.store.calls.isEmpty)
     // The bucket itself has no marker.
     let mount = try mount()
-    try await set(mount, .root, permissions: 0o700)
+    try await mount.set(.root, permissions: 0o700)
     #expect(try await mount.attributes(.root).permissions == 0o700)
     #expect(mount.store.calls.isEmpty)
     mount.place("d/f")
     let directory = try await mount.node("d")
     mount.store.faults.add(Fault(.fail(.accessDenied), operation: .headObject, callCount: 99))
-    await expectFailure(.accessDenied) { try await set(mount, directory, permissions: 0o700) }
+    await expectFailure(.accessDenied) { try await mount.set(directory, permissions: 0o700) }
     #expect(try await mount.attributes(directory).permissions == 0o755)
   }
 
@@ -194,10 +190,12 @@ import Testing
     behaviour.keepsMarkerMetadata = false
     let mount = try TestMount(behaviour: behaviour, writesIn: try TestDirectory())
     let node = try await mount.makeDirectory("d")
-    try await set(mount, node, permissions: 0o700)
+    try await mount.set(node, permissions: 0o700)
     mount.store.forgetCalls()
-    let seen = try await set(mount, node, permissions: 0o711, seconds: 1234)
-    #expect(seen.permissions == 0o711 && seen.modified == Timestamp(seconds: 1234))
+    let seen = try await mount.set(node, permissions: 0o711, modified: Timestamp(seconds: 1234))
+    #expect(
+      seen.permissions == 0o711 && seen.modified == Timestamp(seconds: 1234)
+    )
     #expect(try await mount.attributes(node).permissions == 0o711)
     let asked = Asked<EmptyAnswer>()
     mount.bucket.setExtendedAttribute(

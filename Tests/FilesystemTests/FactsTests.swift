@@ -15,22 +15,6 @@ import Testing
     return try TestMount(options: options, behaviour: behaviour, writesIn: try TestDirectory())
   }
 
-  private func set(
-    _ mount: TestMount,
-    _ node: NodeID,
-    permissions: UInt16? = nil,
-    userID: UInt32? = nil,
-    modified: Int64? = nil
-  ) async throws -> FileAttributes {
-    var changes = AttributeChanges()
-    changes.permissions = permissions
-    changes.userID = userID
-    changes.modified = modified.map { .at(Timestamp(nanoseconds: $0)) }
-    let asked = Asked<AttributesAnswer>()
-    mount.bucket.setAttributes(of: node, handle: nil, to: changes, reply: asked.reply())
-    return try await asked.answer().attributes
-  }
-
   private func setValue(
     _ mount: TestMount,
     _ name: String,
@@ -83,9 +67,9 @@ import Testing
     let made = try await mount.create("f")
     let node = try #require(made.entry.node)
     try await mount.write(made.open.handle, Array("hello".utf8), at: 0)
-    _ = try await set(mount, node, permissions: 0o700)
-    _ = try await set(mount, node, userID: 7)
-    _ = try await set(mount, node, modified: Self.time)
+    try await mount.set(node, permissions: 0o700)
+    try await mount.set(node, userID: 7)
+    try await mount.set(node, modified: Timestamp(nanoseconds: Self.time))
     mount.store.forgetCalls()
     try await mount.close(made.open.handle)
     #expect(mount.store.calls.map(\.operation) == [.putObject])
@@ -115,7 +99,7 @@ import Testing
     let node = try await mount.node("f")
     let before = try await mount.attributes(node).modified
     mount.store.forgetCalls()
-    #expect(try await set(mount, node, permissions: 0o600).permissions == 0o600)
+    #expect(try await mount.set(node, permissions: 0o600).permissions == 0o600)
     let changing = mount.store.calls.map(\.operation).filter { $0 != .headObject }
     #expect(changing == [isInPlace ? .setObjectMeta : .copyObject])
     // The time of its bytes is what it was.
@@ -133,7 +117,7 @@ import Testing
     mount.place("f", "text")
     let node = try await mount.node("f")
     mount.place("f", "theirs")
-    await expectFailure(.stale) { _ = try await set(mount, node, permissions: 0o600) }
+    await expectFailure(.stale) { try await mount.set(node, permissions: 0o600) }
     #expect(try await mount.stored("f") == [:])
     #expect(mount.bucket.pendingFiles == [] && mount.directory?.names("staged") == [])
   }
@@ -145,7 +129,7 @@ import Testing
     let before = try await mount.attributes(node)
     mount.store.faults.add(Fault(.fail(.accessDenied), operation: .copyObject, callCount: 99))
     await expectFailure(.accessDenied) {
-      _ = try await set(mount, node, permissions: 0o600, modified: Self.time)
+      try await mount.set(node, permissions: 0o600, modified: Timestamp(nanoseconds: Self.time))
     }
     #expect(try await mount.attributes(node) == before)
     #expect(mount.bucket.pendingFiles == [] && mount.directory?.names("staged") == [])
@@ -162,7 +146,7 @@ import Testing
     let mount = try mount()
     mount.place("f", "text")
     let node = try await mount.node("f")
-    _ = try await set(mount, node, permissions: 0o4755, modified: Self.time)
+    try await mount.set(node, permissions: 0o4755, modified: Timestamp(nanoseconds: Self.time))
     #expect(try await mount.stored("f") == ["mode": "35309", "mtime": "1234567890.5"])
     let handle = try await mount.open(node, mode: .writing())
     try await mount.write(handle, Array("x".utf8), at: 0)
@@ -175,7 +159,11 @@ import Testing
   @Test func n3AnotherMountShowsWhatAHeadTells() async throws {
     let mount = try mount()
     mount.place("f", "text")
-    _ = try await set(mount, try await mount.node("f"), permissions: 0o600, modified: Self.time)
+    try await mount.set(
+      try await mount.node("f"),
+      permissions: 0o600,
+      modified: Timestamp(nanoseconds: Self.time)
+    )
     let other = try TestMount(store: mount.store)
     let seen = try await other.attributes(try await other.node("f"))
     #expect(seen.permissions == 0o600)
@@ -192,7 +180,11 @@ import Testing
   @Test func n4ARenamedFileKeepsWhatWasSet() async throws {
     let mount = try mount()
     mount.place("f", "text")
-    _ = try await set(mount, try await mount.node("f"), permissions: 0o600, modified: Self.time)
+    try await mount.set(
+      try await mount.node("f"),
+      permissions: 0o600,
+      modified: Timestamp(nanoseconds: Self.time)
+    )
     try await mount.rename("f", to: "g")
     let seen = try await mount.attributes(try await mount.node("g"))
     #expect(seen.permissions == 0o600 && seen.modified == Timestamp(nanoseconds: Self.time))

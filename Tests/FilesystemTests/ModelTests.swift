@@ -9,7 +9,7 @@ import Testing
 /// Knowledge is believed for ten seconds, so an answer is right if it was true at some moment of the
 /// last ten; a whole listing must have been true at one moment.
 @Suite struct ModelTests {
-  @Test(arguments: 0..<300 as Range<UInt64>)
+  @Test(arguments: Seeds.usually(300))
   func everyAnswerWasTrueWithinTheTimeToLive(seed: UInt64) async throws {
     var model = try Model(seed: seed)
     for step in 0..<60 {

@@ -294,10 +294,4 @@ extension TestMount {
     bucket.extendedAttribute("user.dipper.key", of: node, reply: asked.reply())
     return ObjectKey(try await asked.answer().bytes)
   }
-
-  fileprivate func bytes(_ node: NodeID) async throws -> [UInt8] {
-    let handle = try await open(node)
-    defer { bucket.release(handle, reply: Asked<EmptyAnswer>().reply()) }
-    return try await read(handle, ByteRange(0, 1 << 20))
-  }
 }

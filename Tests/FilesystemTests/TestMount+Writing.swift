@@ -92,6 +92,33 @@ extension TestMount {
     #expect(try await asked.answer().attributes.size == size)
   }
 
+  /// What chmod(2), chown(2) and utimensat(2) ask for.
+  @discardableResult
+  func set(
+    _ node: NodeID,
+    permissions: UInt16? = nil,
+    userID: UInt32? = nil,
+    modified: Timestamp? = nil
+  ) async throws -> FileAttributes {
+    try await set(node) { changes in
+      changes.permissions = permissions
+      changes.userID = userID
+      changes.modified = modified.map { .at($0) }
+    }
+  }
+
+  @discardableResult
+  func set(
+    _ node: NodeID,
+    _ change: (inout AttributeChanges) -> Void
+  ) async throws -> FileAttributes {
+    var changes = AttributeChanges()
+    change(&changes)
+    let asked = Asked<AttributesAnswer>()
+    bucket.setAttributes(of: node, handle: nil, to: changes, reply: asked.reply())
+    return try await asked.answer().attributes
+  }
+
   func makeDirectory(_ name: String, in parent: NodeID = .root) async throws -> NodeID {
     let asked = Asked<EntryAnswer>()
     bucket.makeDirectory(FileName(name), in: parent, like: Self.maker, reply: asked.reply())

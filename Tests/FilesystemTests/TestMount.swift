@@ -112,9 +112,14 @@ struct TestMount {
   }
 
   func text(_ node: NodeID) async throws -> String {
+    String(decoding: try await bytes(node), as: UTF8.self)
+  }
+
+  /// All of a file.
+  func bytes(_ node: NodeID) async throws -> [UInt8] {
     let handle = try await open(node)
     defer { bucket.release(handle, reply: Asked<EmptyAnswer>().reply()) }
-    return String(decoding: try await read(handle, ByteRange(0, 1 << 20)), as: UTF8.self)
+    return try await read(handle, ByteRange(0, 1 << 20))
   }
 
   func openDirectory(_ node: NodeID) async throws -> HandleID {

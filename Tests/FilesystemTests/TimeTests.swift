@@ -12,24 +12,12 @@ import Testing
     try TestMount(store: store, writesIn: try TestDirectory())
   }
 
-  private func set(
-    _ mount: TestMount,
-    _ node: NodeID,
-    _ change: (inout AttributeChanges) -> Void
-  ) async throws {
-    var changes = AttributeChanges()
-    change(&changes)
-    let asked = Asked<AttributesAnswer>()
-    mount.bucket.setAttributes(of: node, handle: nil, to: changes, reply: asked.reply())
-    _ = try await asked.answer()
-  }
-
   @Test func n4AnAccessTimeThatIsSetIsStoredBesideTheModification() async throws {
     let mount = try mount()
     try await mount.make("f", "bytes")
     let node = try await mount.node("f")
     let earlier = Timestamp(seconds: 900_000_000)
-    try await set(mount, node) {
+    try await mount.set(node) {
       $0.accessed = .at(earlier)
       $0.modified = .at(long)
     }
@@ -40,7 +28,7 @@ import Testing
     let stored = try #require(mount.store.metadata(at: ObjectKey("f"))?.userMetadata)
     #expect(stored["atime"] == "900000000" && stored["mtime"] == "1000000000")
     // The present is said by saying nothing.
-    try await set(mount, node) {
+    try await mount.set(node) {
       $0.accessed = .now
       $0.modified = .now
     }
@@ -51,7 +39,7 @@ import Testing
     let mount = try mount()
     let directory = try await mount.makeDirectory("d")
     func expectsTouched(_ what: Comment, _ body: () async throws -> Void) async throws {
-      try await set(mount, directory) { $0.modified = .at(long) }
+      try await mount.set(directory) { $0.modified = .at(long) }
       #expect(try await mount.attributes(directory).modified == long)
       try await body()
       let after = try await mount.attributes(directory)
@@ -76,7 +64,7 @@ import Testing
     let mount = try mount()
     try await mount.make("f", "bytes")
     let node = try await mount.node("f")
-    try await set(mount, node) { $0.permissions = 0o600 }
+    try await mount.set(node) { $0.permissions = 0o600 }
     let handle = try await mount.open(node, mode: .writing())
     try await mount.write(handle, [1], at: 0)
     let written = try await mount.attributes(node)

@@ -7,7 +7,7 @@ import Testing
 /// Random operations of several programs on files, whose answers are compared with those of files in
 /// memory; in the end the store must have what memory has.
 @Suite struct WritingModelTests {
-  @Test(arguments: 0..<150 as Range<UInt64>)
+  @Test(arguments: Seeds.usually(150))
   func filesBehaveAsFilesInMemoryDo(seed: UInt64) async throws {
     var model = try WritingModel(seed: seed)
     do {
@@ -15,8 +15,8 @@ import Testing
       try await model.closeAll()
       try model.compareWithStore()
     } catch {
-      let program = model.operations.joined(separator: "\n  ")
-      Issue.record("seed \(seed): \(error)\nafter\n  \(program)")
+      let program = Seeds.program(seed, of: "WritingModelTests", model.operations)
+      Issue.record("seed \(seed): \(error)\n\(program)")
     }
   }
 }

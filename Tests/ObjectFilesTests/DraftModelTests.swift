@@ -19,7 +19,7 @@ import Testing
     var draft: Draft
     var model: [UInt8]
     /// What was done, for whoever repeats it.
-    var history: [Int] = []
+    var history: [String] = []
 
     init(seed: UInt64) throws {
       random = Seeded(seed)
@@ -60,12 +60,14 @@ import Testing
       let count = Int.random(in: 1...6000, using: &random)
       let byte = UInt8.random(in: 1...255, using: &random)
       let bytes = (0..<count).map { byte &+ UInt8(truncatingIfNeeded: $0) }
+      history.append("write \(count) bytes from \(byte) on at \(offset)")
       try draft.write(bytes, at: offset)
       replace(offset, bytes)
     }
 
     func resize() throws {
       let size = Int.random(in: 0...model.count + 3000, using: &random)
+      history.append("cut or grow from \(model.count) to \(size)")
       try draft.resize(to: size)
       if size < model.count {
         model.removeSubrange(size...)
@@ -77,6 +79,7 @@ import Testing
     func punch() throws {
       let offset = Int.random(in: 0...model.count, using: &random)
       let range = ByteRange(offset: offset, count: Int.random(in: 0...5000, using: &random))
+      history.append("punch \(range)")
       try draft.punch(range)
       let inside = range.clamped(to: ByteRange(0, model.count))
       if !inside.isEmpty {
@@ -88,16 +91,18 @@ import Testing
       let from = Int.random(in: 0..<sourceBytes.count, using: &random)
       let count = Int.random(in: 1...sourceBytes.count - from, using: &random)
       let offset = Int.random(in: 0...model.count, using: &random)
+      history.append("copy \(count) from \(from) to \(offset)")
       try draft.copy(from: source, ByteRange(offset: from, count: count), to: offset)
       replace(offset, Array(sourceBytes[from..<from + count]))
     }
 
     func publish() async throws {
       if Int.random(in: 0..<4, using: &random) == 0 {
-        faults.add(
-          Fault(.fail(.unreachable), callNumber: Int.random(in: 1...6, using: &random))
-        )
+        let number = Int.random(in: 1...6, using: &random)
+        history.append("request \(number) fails")
+        faults.add(Fault(.fail(.unreachable), callNumber: number))
       }
+      history.append("publish")
       let outcome = await draft.publish()
       faults.clear()
       if case .success = outcome { #expect(bench.store.bytes(at: key) == model) }
@@ -105,6 +110,7 @@ import Testing
 
     /// Writes come while it is published; what is stored then is some state, and the next is the last one.
     func publishAndWrite() async throws {
+      history.append("publish while the next three are written")
       let publishing = Task { [draft] in await draft.publish() }
       for _ in 0..<3 {
         try write()
@@ -117,6 +123,7 @@ import Testing
 
     /// The process is killed after the file was closed, and there is a next one.
     func crash() async throws {
+      history.append("close, and be killed")
       _ = try await draft.flush().get()
       let wasDirty = draft.isDirty
       // The dead send nothing: parts that are on their way come first.
@@ -141,35 +148,33 @@ import Testing
     }
   }
 
-  private struct Failed: Error {
-    let what: String
-  }
-
-  @Test(arguments: 0..<24 as Range<UInt64>)
+  @Test(arguments: Seeds.usually(24))
   func aDraftIsWhatWasWrittenWhateverHappens(seed: UInt64) async throws {
     let run = try Run(seed: seed)
+    func program() -> Comment {
+      "seed \(seed) \(Seeds.program(seed, of: "DraftModelTests", run.history))"
+    }
     for _ in 0..<40 {
-      let operation = Int.random(in: 0..<14, using: &run.random)
-      switch operation {
-      case 0...4: try run.write()
-      case 5: try run.resize()
-      case 6: try run.punch()
-      case 7: try run.copy()
-      case 8...9: try await run.publish()
-      case 10: try await run.publishAndWrite()
-      case 11: try await run.crash()
-      default: break
-      }
-      run.history.append(operation)
       do {
-        try await run.check("seed \(seed), operations \(run.history)")
+        switch Int.random(in: 0..<14, using: &run.random) {
+        case 0...4: try run.write()
+        case 5: try run.resize()
+        case 6: try run.punch()
+        case 7: try run.copy()
+        case 8...9: try await run.publish()
+        case 10: try await run.publishAndWrite()
+        case 11: try await run.crash()
+        default: break
+        }
+        try await run.check(program())
       } catch {
-        throw Failed(what: "seed \(seed), operations \(run.history): \(error)")
+        Issue.record(error, program())
+        return
       }
     }
     let left = await run.bench.drafts.finish()
-    #expect(left.isEmpty, "\(left.map(\.failure)), operations \(run.history)")
-    #expect(run.bench.store.bytes(at: run.key) == run.model)
+    #expect(left.isEmpty, "\(left.map(\.failure))\n\(program())")
+    #expect(run.bench.store.bytes(at: run.key) == run.model, program())
     #expect(await eventually { run.bench.store.openUploads.isEmpty })
   }
 }

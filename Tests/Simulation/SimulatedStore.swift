@@ -118,6 +118,8 @@ package final class SimulatedStore: ObjectStore {
     timers = Timers(time: time)
   }
 
+  package func storeTime(at own: Timestamp) -> Timestamp { time.wallTime }
+
   package var capabilities: StoreCapabilities {
     var capabilities = StoreCapabilities()
     let knowsRename = behaviour.tellsWhetherItRenames || state.withLock { $0.hasTriedToRename }

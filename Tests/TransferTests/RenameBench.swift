@@ -15,6 +15,8 @@ struct RenameBench {
   let faults = FaultPlan()
   let environment: TransferEnvironment
   let time = SimulatedClock()
+  /// The store's: whoever sleeps doesn't make requests late.
+  let storeClock = SimulatedClock()
 
   init(
     _ rests: [String] = rests,
@@ -23,8 +25,7 @@ struct RenameBench {
     directory = try TestDirectory()
     var behaviour = behaviour
     behaviour.partSizeMin = 1
-    // A clock of its own: whoever sleeps doesn't make requests late.
-    store = SimulatedStore(time: SimulatedClock(), faults: faults, behaviour: behaviour)
+    store = SimulatedStore(time: storeClock, faults: faults, behaviour: behaviour)
     environment = TransferEnvironment(
       scheduler: FetchScheduler(parallel: 4, budget: MemoryBudget(limit: 1 << 20)),
       timers: Timers(time: time),
@@ -39,6 +40,12 @@ struct RenameBench {
     }
     store.place(PutRequest(key: ObjectKey("older/x")), .words(size: 10, seed: 1))
     store.forgetCalls()
+  }
+
+  /// Time goes by, for everybody.
+  func wait(_ duration: Duration) {
+    storeClock.advance(by: duration)
+    time.advance(by: duration)
   }
 
   static func content(_ rest: String) -> SimulatedContent {

@@ -98,7 +98,7 @@ import Testing
     let found = try #require(seen.withLock { $0.first })
     #expect(found.marker.source == RenameBench.source && found.marker.target == RenameBench.target)
     #expect(found.marker.processID == Int(Disk.processID) && found.marker.machine == Machine.name)
-    #expect(found.isAlive(at: bench.time.wallTime))
+    #expect(found.isAlive(at: bench.storeClock.wallTime))
     #expect(try await marked(bench).isEmpty)
   }
 
@@ -120,6 +120,21 @@ import Testing
     #expect(markers(bench).count == 1)
   }
 
+  /// The marker's time is the store's, and so is the time that it is compared with.
+  @Test func aMachineWhoseClockIsWrongTakesNobodyForDead() async throws {
+    let bench = try bench()
+    try leaveMarker(bench)
+    bench.time.advance(by: RenameMarker.lease * 10)
+    guard case .held = await rename(bench) else {
+      Issue.record("it was renamed")
+      return
+    }
+    try bench.expectWhole("", isAt: ["old/"])
+    bench.storeClock.advance(by: RenameMarker.lease + .seconds(1))
+    #expect(await rename(bench) == nil)
+    try bench.expectWhole("", isAt: ["new/"])
+  }
+
   @Test func anotherMachineFinishesWhatADeadOneBegan() async throws {
     for copiedCount in stride(from: 0, through: RenameBench.rests.count, by: 4) {
       for deletedCount in copiedCount == RenameBench.rests.count ? [0, 3] : [0] {
@@ -137,8 +152,8 @@ import Testing
         for rest in RenameBench.rests.prefix(deletedCount) {
           bench.store.remove(ObjectKey("old/" + rest))
         }
-        bench.time.advance(by: RenameMarker.lease + .seconds(1))
-        #expect(try await marked(bench).first?.isAlive(at: bench.time.wallTime) == false)
+        bench.wait(RenameMarker.lease + .seconds(1))
+        #expect(try await marked(bench).first?.isAlive(at: bench.storeClock.wallTime) == false)
         bench.store.forgetCalls()
         #expect(try await takeOver(bench) == 0)
         try bench.expectWhole("\(copiedCount) \(deletedCount)", isAt: ["new/"])
@@ -156,7 +171,7 @@ import Testing
     try leaveMarker(bench)
     let changed = RenameBench.rests[4]
     bench.store.place(ObjectKey("new/" + changed), .text("edited"))
-    bench.time.advance(by: RenameMarker.lease + .seconds(1))
+    bench.wait(RenameMarker.lease + .seconds(1))
     #expect(try await takeOver(bench) == 1)
     #expect(bench.store.bytes(at: ObjectKey("new/" + changed)) == Array("edited".utf8))
     #expect(bench.keys("old/") == [changed] && bench.keys("new/") == Set(RenameBench.rests))
@@ -165,7 +180,7 @@ import Testing
   @Test func ofTwoWhoTakeItOverOneLoses() async throws {
     let bench = try bench()
     try leaveMarker(bench)
-    bench.time.advance(by: RenameMarker.lease + .seconds(1))
+    bench.wait(RenameMarker.lease + .seconds(1))
     let found = try #require(try await marked(bench).first)
     try leaveMarker(bench)
     await #expect(throws: TransferError.self) {

@@ -48,8 +48,8 @@ import Testing
   }
 
   @Test func anotherVersionIsLeftAlone() {
-    #expect(throws: Checkpoint.ParseError.unknownVersion("3")) {
-      _ = try RenameJournal(parsing: Array("dipper rename 3\n".utf8))
+    #expect(throws: Checkpoint.ParseError.unknownVersion("4")) {
+      _ = try RenameJournal(parsing: Array("dipper rename 4\n".utf8))
     }
   }
 
@@ -75,7 +75,41 @@ import Testing
     }
   }
 
-  @Test func theVersionBeforeKnewTreesOnly() throws {
+  @Test func anObjectsJournalSaysWhatTheCopyIsToHave() throws {
+    var headers = ContentHeaders(contentType: "text/plain; charset=utf-8")
+    headers.cacheControl = "no-cache"
+    for facts in [
+      ObjectFacts(),
+      ObjectFacts(headers: headers, userMetadata: ["a b": "", "mode": "33188"], tags: ["t": "ü%"]),
+    ] {
+      let version = ObjectVersion(
+        key: ObjectKey("f"),
+        etag: ETag("x"),
+        size: 1,
+        lastModified: Timestamp(nanoseconds: 5)
+      )
+      var journal = RenameJournal(
+        store: "s3://b",
+        source: version.key,
+        target: ObjectKey("n"),
+        subject: .object(RenamedObject(version, storageClass: "COLD", facts: facts))
+      )
+      _ = journal.insert([], RenameJournal.Copied(source: "x", target: "y"))
+      #expect(try RenameJournal(parsing: Array(journal.text.utf8)) == journal)
+    }
+  }
+
+  @Test func inTheVersionBeforeACopyHadWhatTheObjectHas() throws {
+    let text = "dipper rename 2\nstore s3://b\nsource a\ntarget b\nobject x 1 5 % % replaces\n"
+    let journal = try RenameJournal(parsing: Array(text.utf8))
+    guard case .object(let object) = journal.subject else {
+      Issue.record("it is \(journal.subject)")
+      return
+    }
+    #expect(object.facts == nil && object.version.etag == ETag("x") && object.mayReplace)
+  }
+
+  @Test func theFirstVersionKnewTreesOnly() throws {
     let text = "dipper rename 1\nstore s3://b\nsource a/\ntarget b/\ncopied x 1 2\n"
     let journal = try RenameJournal(parsing: Array(text.utf8))
     #expect(journal.subject == .tree && journal.source == ObjectKey("a/"))

@@ -16,7 +16,10 @@ import Testing
     let base: RenameBench
     let version: ObjectVersion
 
-    init(_ content: SimulatedContent = content, keepsChecksums: Bool = true) throws {
+    init(
+      _ content: SimulatedContent = content,
+      keepsChecksums: Bool = true
+    ) throws {
       var behaviour = SimulatedStore.Behaviour()
       behaviour.keepsChecksums = keepsChecksums
       base = try RenameBench([], behaviour: behaviour)
@@ -25,8 +28,17 @@ import Testing
 
     var store: SimulatedStore { base.store }
 
-    func plan(mayReplace: Bool = true, replacing: ObjectVersion? = nil) -> RenamePlan {
-      let object = RenamedObject(version, replacing: replacing, mayReplace: mayReplace)
+    func plan(
+      mayReplace: Bool = true,
+      replacing: ObjectVersion? = nil,
+      facts: ObjectFacts? = nil
+    ) -> RenamePlan {
+      let object = RenamedObject(
+        version,
+        replacing: replacing,
+        mayReplace: mayReplace,
+        facts: facts
+      )
       var plan = RenamePlan(
         .object(object),
         from: source,
@@ -286,5 +298,90 @@ import Testing
     _ = try CheckpointFile.replace(bench.plan().journalPath, with: journal.text)
     try await bench.recover()
     try bench.expectAt(Self.source, "")
+  }
+
+  private static let facts = ObjectFacts(
+    headers: ContentHeaders(contentType: "text/x-new"),
+    userMetadata: ["mode": "33152"],
+    tags: ["team": "sound"]
+  )
+
+  /// Killed before the copy or behind it, or not at all, in one request or in parts.
+  @Test func n4TheCopyIsGivenWhatItIsToHave() async throws {
+    for isLarge in [false, true] {
+      // Who is dead holds the lock of its parts here.
+      for step in isLarge ? [Int.max] : [1, 2, 3, 4, .max] {
+        let bench = try Bench()
+        bench.store.place(
+          PutRequest(key: Self.source, userMetadata: ["color": "blue"]),
+          Self.content
+        )
+        let version = try #require(bench.store.metadata(at: Self.source)).version
+        var plan = bench.plan(facts: Self.facts)
+        plan.subject = .object(RenamedObject(version, facts: Self.facts))
+        if isLarge { plan.wholeSizeMax = 50 }
+        let death = Death(at: step)
+        bench.store.hook = { _, _ in await Death.current?.pass() }
+        let running = Death.$current.withValue(death) { [plan] in Task { await bench.rename(plan) }
+        }
+        if await death.comes(before: running) { try await bench.recover() }
+        let comment: Comment = "step \(step) \(isLarge)"
+        try bench.expectAt(Self.target, comment)
+        let made = try #require(bench.store.metadata(at: Self.target))
+        #expect(made.userMetadata == Self.facts.userMetadata, comment)
+        #expect(made.headers == Self.facts.headers, comment)
+        #expect(bench.store.tags(at: Self.target) == Self.facts.tags, comment)
+        running.cancel()
+        death.end()
+      }
+    }
+  }
+
+  /// What was at the new name before can't be taken for the copy because its bytes are the same.
+  @Test func c1WhereTheSameBytesWereBeforeTheCopyIsMadeAllTheSame() async throws {
+    let bench = try Bench()
+    let version = bench.store.place(
+      PutRequest(key: Self.source, userMetadata: ["color": "blue"]),
+      Self.content
+    )
+    let replaced = bench.store.place(
+      PutRequest(key: Self.target, userMetadata: ["color": "red"]),
+      Self.content
+    )
+    var plan = bench.plan()
+    plan.subject = .object(RenamedObject(version, replacing: replaced))
+    _ = try CheckpointFile.replace(plan.journalPath, with: plan.journal.text)
+    try await bench.recover()
+    try bench.expectAt(Self.target, "")
+    #expect(bench.store.metadata(at: Self.target)?.userMetadata == ["color": "blue"])
+  }
+
+  /// Killed at any step, and struck at any request of the recovery: the one after that finishes it.
+  @Test func c1AFaultWhileItIsFinishedLeavesItAtOneName() async throws {
+    for step in 1...4 {
+      for effect in [Fault.Effect.fail(.unreachable), .loseAnswer(.unreachable)] {
+        var callNumber = 1
+        while true {
+          let comment: Comment = "step \(step), \(effect) \(callNumber)"
+          let bench = try Bench()
+          let death = Death(at: step)
+          bench.store.hook = { _, _ in await Death.current?.pass() }
+          let running = Death.$current.withValue(death) {
+            Task { await bench.rename(bench.plan()) }
+          }
+          #expect(await death.comes(before: running), comment)
+          bench.base.faults.add(Fault(effect, callNumber: callNumber))
+          try? await bench.recover()
+          let wasStruck = bench.base.faults.strikeCount > 0
+          try await bench.recover()
+          try bench.expectAt(nil, comment)
+          running.cancel()
+          death.end()
+          guard wasStruck else { break }
+          callNumber += 1
+        }
+        #expect(callNumber > 2)
+      }
+    }
   }
 }

@@ -400,44 +400,33 @@ import Testing
     // Each copy, three listings and a deletion have two moments.
     #expect(step > 2 * (RenameBench.rests.count + 4))
   }
-}
 
-/// The end of a process: from a step on nothing of it goes on, while others do.
-final class Death: Sendable {
-  /// That of the process that this task belongs to.
-  @TaskLocal static var current: Death?
-
-  private let step: Int
-  private let count = Lock(0)
-  private let came = Gate()
-  private let over = Gate()
-
-  init(at step: Int) { self.step = step }
-
-  /// A step of the process; it doesn't return once death has come.
-  func pass() async {
-    let isDead = count.withLock { count in
-      count += 1
-      return count >= step
+  /// Killed, and struck at any request of the recovery: the one after that finishes it.
+  @Test func c3AFaultWhileItIsFinishedLeavesItWhole() async throws {
+    // In the middle of the copies, behind them, between the deletion's request and its answer.
+    let copyCount = RenameBench.rests.count
+    for step in [5, copyCount, 2 * copyCount + 2, 2 * copyCount + 4, 2 * copyCount + 6] {
+      for effect in [Fault.Effect.fail(.unreachable), .loseAnswer(.unreachable)] {
+        var callNumber = 1
+        while true {
+          let comment: Comment = "step \(step), \(effect) \(callNumber)"
+          let bench = try RenameBench()
+          let death = Death(at: step)
+          bench.store.hook = { _, _ in await Death.current?.pass() }
+          let running = Death.$current.withValue(death) { Task { await bench.rename() } }
+          #expect(await death.comes(before: running), comment)
+          bench.faults.add(Fault(effect, callNumber: callNumber))
+          try? await bench.recover()
+          let wasStruck = bench.faults.strikeCount > 0
+          try await bench.recover()
+          try bench.expectWhole(comment)
+          running.cancel()
+          death.end()
+          guard wasStruck else { break }
+          callNumber += 1
+        }
+        #expect(callNumber > 2)
+      }
     }
-    guard isDead else { return }
-    came.open()
-    await over.wait()
   }
-
-  /// Waits for death or the end of `task`.
-  ///
-  /// - Returns: true if death came.
-  func comes<Answer: Sendable>(before task: Task<Answer, Never>) async -> Bool {
-    let watch = Task {
-      _ = await task.value
-      came.open()
-    }
-    await came.wait()
-    watch.cancel()
-    return count.withLock { $0 >= step }
-  }
-
-  /// The test is over.
-  func end() { over.open() }
 }

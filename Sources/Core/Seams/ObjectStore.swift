@@ -11,6 +11,10 @@ package protocol ObjectStore: AnyObject, Sendable {
   /// What this store can do: known or probed, never assumed.
   var capabilities: StoreCapabilities { get }
 
+  /// Returns the store's time when this machine's clock says `own`, as far as its last answer told; `own` if
+  /// none has.
+  func storeTime(at own: Timestamp) -> Timestamp
+
   /// Returns what the store says of the object at `key`.
   ///
   /// - Throws: `.notFound` if there is none; `.preconditionFailed` if a condition doesn't hold.
@@ -221,4 +225,9 @@ package enum BodySource: Sendable {
     case .file(_, let range): range.count
     }
   }
+}
+
+extension ObjectStore {
+  /// The same time: a store that has no clock of its own has this machine's.
+  package func storeTime(at own: Timestamp) -> Timestamp { own }
 }

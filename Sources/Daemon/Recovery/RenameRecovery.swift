@@ -110,7 +110,7 @@ package struct RenameRecovery: Sendable {
     item.target = "\(found.marker.target)"
     item.holder = found.marker.holder
     item.place = "\(found.key)"
-    guard !found.isAlive(at: environment.time.wallTime) else {
+    guard !found.isAlive(at: store.storeTime(at: environment.time.wallTime)) else {
       item.state = .running
       return item
     }

@@ -93,25 +93,6 @@ package final class Draft: Sendable {
   /// All of its bytes are the object's that the store has, so that at most facts are to be published.
   package var hasOnlyFacts: Bool { state.withLock { $0.hasOnlyFacts } }
 
-  /// The draft, of which only facts are to be published, is to be the object at `key` from now on: that is
-  /// published as a copy of what the store has, which is to be deleted then.
-  ///
-  /// - Parameters:
-  ///   - key: the new key.
-  ///   - condition: what must hold of what is there.
-  /// - Returns: false, and nothing has changed, if more is to be published, or something just is.
-  package func redirect(to key: ObjectKey, _ condition: WriteCondition) -> Bool {
-    let isDone = state.withLock { state in
-      guard state.hasOnlyFacts, state.flight == nil, state.writerCount == 0 else { return false }
-      state.record(.moved(key, condition, nil))
-      return true
-    }
-    guard isDone else { return false }
-    environment.background.cancel(self)
-    try? journal()
-    return true
-  }
-
   /// Takes back a change of facts that could not be published, whose maker was told; call it when the
   /// publishing has failed.
   ///
@@ -164,21 +145,13 @@ package final class Draft: Sendable {
     }
   }
 
-  /// The draft is to be the object at `key` from now on.
+  /// The draft is the object at another key from now on, where the store has moved its `base`.
   ///
-  /// Call it when a publishing is not under way and the store has done its part of the renaming.
-  ///
-  /// - Parameters:
-  ///   - key: the new key.
-  ///   - condition: what must hold of what is there when it is published: `.ifAbsent`, or `.ifMatch` of
-  ///     the object that it replaces; not looked at if `object` is given.
-  ///   - object: what the store has moved there of the draft's `base`; nil if it hasn't, and the draft is
-  ///     then published as a whole.
-  package func move(to key: ObjectKey, condition: WriteCondition, as object: ObjectMetadata? = nil)
-  {
+  /// Call it when a publishing is not under way.
+  package func moved(to object: ObjectMetadata) {
     state.withLock { state in
-      state.record(.moved(key, condition, object?.version))
-      if let object, state.base != nil { state.base = object }
+      state.record(.moved(object.key, .none, object.version))
+      if state.base != nil { state.base = object }
     }
     try? journal()
   }

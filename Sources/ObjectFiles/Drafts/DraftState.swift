@@ -59,8 +59,6 @@ struct DraftState: Sendable {
   var whenEarlyIdle: Gate?
   /// Tags or storage class have changed since the store had them, which only a copy can bring there.
   var needsCopy = false
-  /// The facts are all that the object has which it is a copy of, or is to have of that.
-  private(set) var hasWholeFacts = false
   /// What the journal doesn't say yet.
   var unwritten = DraftChangeQueue()
   /// A journal that has become larger is begun anew.
@@ -85,7 +83,6 @@ struct DraftState: Sendable {
     let facts: ObjectFacts
     let hasNewFacts: Bool
     let needsCopy: Bool
-    let hasWholeFacts: Bool
     /// The time that a program set; nil if something was written since.
     let timeSet: Timestamp?
     /// The store has said that it didn't take it.
@@ -220,7 +217,6 @@ struct DraftState: Sendable {
     self.key = key
     (frozen, unclear) = (nil, nil)
     guard let version, let old = base?.version else {
-      hasWholeFacts = hasWholeFacts || (knowsFacts && hasOnlyFacts)
       self.condition = condition
       base = nil
       revision += 1
@@ -245,7 +241,6 @@ struct DraftState: Sendable {
       facts: facts,
       hasNewFacts: hasNewFacts,
       needsCopy: needsCopy,
-      hasWholeFacts: hasWholeFacts,
       timeSet: isModifiedSet ? modified : nil
     )
   }
@@ -261,7 +256,6 @@ struct DraftState: Sendable {
     }
     extents = extents.rebased(onto: version, since: done.extents)
     base = ObjectMetadata(version: version)
-    hasWholeFacts = false
     publishedRevision = done.revision
     if revision == done.revision {
       hasNewFacts = false
@@ -280,7 +274,6 @@ struct DraftState: Sendable {
   private mutating func contentChanged(_ range: ByteRange, at now: Timestamp) {
     if frozenFile > 0 { changed.insert(range) }
     early?.parts.changed(range)
-    hasWholeFacts = false
     revision += 1
     modified = now
     isModifiedSet = false

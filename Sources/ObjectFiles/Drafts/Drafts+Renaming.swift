@@ -33,18 +33,22 @@ extension Drafts {
     package var replaced: ObjectVersion?
     /// False fails with `.exists` if there is something at the new key.
     package var mayReplace: Bool
+    /// What it is to have beside its bytes from then on; nil is what it has.
+    package var facts: ObjectFacts?
 
     /// Creates a description.
     package init(
       _ version: ObjectVersion,
       storageClass: String?,
       replacing replaced: ObjectVersion?,
-      mayReplace: Bool
+      mayReplace: Bool,
+      facts: ObjectFacts? = nil
     ) {
       self.version = version
       self.storageClass = storageClass
       self.replaced = replaced
       self.mayReplace = mayReplace
+      self.facts = facts
     }
   }
 
@@ -68,7 +72,8 @@ extension Drafts {
       object.version,
       storageClass: object.storageClass,
       replacing: object.replaced,
-      mayReplace: object.mayReplace
+      mayReplace: object.mayReplace,
+      facts: object.facts
     )
     let outcome = try await rename(.object(renamed), source, to: target, report)
     guard let made = outcome.object else {
@@ -123,6 +128,8 @@ extension Drafts {
     package var target: ObjectKey
     /// All keys that begin with these are renamed.
     package var isTree: Bool
+    /// It has failed, and the same renaming goes on with the parts that are there if it is asked for again.
+    package var hasParts = false
   }
 
   /// The renamings that earlier mounts could not finish.
@@ -143,7 +150,8 @@ extension Drafts {
             path: path,
             source: journal.source,
             target: journal.target,
-            isTree: journal.subject == .tree
+            isTree: journal.subject == .tree,
+            hasParts: isFailedCopyInParts(journal)
           )
         )
       } catch {
@@ -152,25 +160,43 @@ extension Drafts {
     }
   }
 
-  /// Brings a renaming to its end that an earlier mount could not.
+  /// A renaming that was brought to its end.
+  package struct FinishedRenaming: Sendable {
+    /// Of an object that is at its new key now, what became what, and what is there.
+    package var moved: (move: VersionMove, object: ObjectMetadata)?
+  }
+
+  private func isFailedCopyInParts(_ journal: RenameJournal) -> Bool {
+    guard journal.isUndoing, case .object(let object) = journal.subject else { return false }
+    return object.version.size > environment.store.capabilities.singleRequestSizeMax
+  }
+
+  /// Brings a renaming to its end that an earlier mount could not, or this one.
   ///
   /// - Parameters:
   ///   - renaming: which one.
   ///   - report: is called from several threads and must not block.
+  /// - Returns: how it ended; nil if that was before.
   /// - Throws: `FileError`; its journal is still there then.
   package func finish(
     _ renaming: UnfinishedRenaming,
     report: @escaping @Sendable (RenameProgress) -> Void
-  ) async throws(FileError) {
+  ) async throws(FileError) -> FinishedRenaming? {
     let plan = try plan(.tree, renaming.source, renaming.target)
+    // It may have come to its end since it was found.
+    guard (try? Disk.status(of: renaming.path)) != .some(nil) else { return nil }
     do throws(TransferError) {
-      try await Rename.resume(
+      let outcome = try await Rename.resume(
         renaming.path,
         like: plan,
         in: environment.store,
         environment: environment.transfers,
         report: { report(RenameProgress($0)) }
       )
+      guard let object = outcome.object, let move = outcome.moves.first else {
+        return FinishedRenaming()
+      }
+      return FinishedRenaming(moved: (move, object))
     } catch {
       throw Self.unfinished(renaming.path, error)
     }

@@ -176,6 +176,12 @@ package final class Drafts: Sendable {
     } catch {
       throw FileError(error, of: "what was not stored can't be looked for: \(error)")
     }
+    // What was being renamed is stored when it is known where it is.
+    let renamed = Set(
+      unfinishedRenamings().compactMap { renaming in
+        if case .success(let found) = renaming, !found.isTree { found.source } else { nil }
+      }
+    )
     var recovered: [Draft] = []
     for case .draft(let staged, let changes) in found {
       let draft = Draft(DraftState(changes), staged: staged, environment: environment)
@@ -184,7 +190,9 @@ package final class Drafts: Sendable {
       drafts.withLock { $0[draft.id] = draft }
       if draft.isDirty {
         recovered.append(draft)
-        environment.background.schedule(draft, after: .zero)
+        if !renamed.contains(draft.key) {
+          environment.background.schedule(draft, after: .zero)
+        }
       } else {
         Task {
           await draft.abandonUpload()

@@ -120,7 +120,6 @@ final class FrozenDraft: Sendable {
     request.storageTask = environment.settings.storageTask
     request.retryPatience = environment.files.patience
     request.needsCopy = snapshot.needsCopy
-    request.hasWholeFacts = snapshot.hasWholeFacts
     return request
   }
 

@@ -17,6 +17,12 @@ struct StoreSession: Sendable {
   /// The date of the last answer as it was written, and this machine's time then.
   var lastDate: (text: String, own: Timestamp)?
 
+  /// How far the store's clock was ahead of this machine's at the last answer, to a second; nil if there was
+  /// none.
+  var clockLead: Duration? {
+    lastDate.flatMap { date in WireDate.http(date.text).map { $0.timeSince(date.own) } }
+  }
+
   /// What the store said of its bucket when it was asked; nil before.
   private(set) var bucket: BucketFacts?
 

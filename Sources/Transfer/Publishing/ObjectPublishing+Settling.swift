@@ -5,15 +5,21 @@ extension ObjectPublishing {
   /// Asks the store whether an earlier run of the same request, whose end nobody told, has made the object.
   ///
   /// What was sent in one request is known by its size, its user metadata and the tag or the checksum of its
-  /// bytes; what was uploaded in parts by those of the parts that its checkpoint has. A copy is not looked
-  /// for: a second one makes the same.
+  /// bytes; what was uploaded in parts by those of the parts that its checkpoint has. A copy of another object is
+  /// not looked for: a second one makes the same. One of an object onto itself may have another tag (of what
+  /// was uploaded in parts, or is encrypted): it is known by its size, and by the facts that it was made for.
   ///
   /// - Returns: the object, whose upload has been put away; nil if nothing shows that it is there.
   /// - Throws: `TransferError` if the store can't be asked, or the draft's bytes can't be read.
   package func settled() async throws(TransferError) -> StoredObject? {
     let steps = steps(.none)
     switch request.plan {
-    case .nothing, .copy: return nil
+    case .nothing: return nil
+    case .copy(let version):
+      guard version.key == request.target.key, let found = try await steps.found(),
+        found.version.etag != version.etag, hasFacts(found, of: version)
+      else { return nil }
+      return StoredObject(found)
     case .put:
       let size = request.draft.size
       guard let found = try await steps.found(), found.size == size,
@@ -39,6 +45,13 @@ extension ObjectPublishing {
       try await abandon()
       return stored
     }
+  }
+
+  /// What is there is what a copy of a version onto itself was to be.
+  private func hasFacts(_ found: ObjectMetadata, of version: ObjectVersion) -> Bool {
+    let (metadata, type) = (request.target.userMetadata, request.target.headers.contentType)
+    return found.size == version.size && !metadata.isEmpty && found.userMetadata == metadata
+      && (type == nil || type == found.headers.contentType)
   }
 
   /// The checksums of all of the draft's bytes.

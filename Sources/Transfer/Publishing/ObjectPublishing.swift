@@ -247,7 +247,7 @@ package struct ObjectPublishing: Sendable {
     copy.condition = target.condition
     copy.storageClass = target.storageClass
     var facts = target
-    if version.key != target.key, !request.hasWholeFacts {
+    if version.key != target.key {
       (facts, copy.known) = try await joined(target, with: version)
     }
     copy.facts = .replaced(facts.headers, userMetadata: facts.userMetadata, tags: facts.tags)

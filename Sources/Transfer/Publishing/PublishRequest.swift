@@ -26,8 +26,6 @@ package struct PublishRequest: Sendable {
   package var needsCopy = true
   /// How the store is to keep the object, by the names that users know.
   package var storageTask: [String: String] = [:]
-  /// What is copied from another key has nothing beside its bytes that the target's facts don't say.
-  package var hasWholeFacts = false
 
   /// Creates a request.
   package init(

@@ -14,7 +14,7 @@ extension Rename {
     return object.size <= min(plan.wholeSizeMax ?? most, most)
   }
 
-  /// One request copies an object, with all that belongs to it.
+  /// One request copies an object, with all that belongs to it, or with `facts` in place of that.
   ///
   /// Cancelling waits for its answer: the store may carry out a request that was given up, and a copy that
   /// comes when the renaming has been taken back would stay.
@@ -25,19 +25,26 @@ extension Rename {
   func copyWhole(
     _ object: ObjectMetadata,
     to key: ObjectKey,
-    _ condition: WriteCondition = .none
+    _ condition: WriteCondition = .none,
+    facts: ObjectFacts? = nil
   ) async throws(TransferError) -> ObjectMetadata {
     var source = CopySource(key: object.key, ifMatch: object.version.etag)
     if object.version.etag == nil {
       source.conditions.ifUnmodifiedSince = object.version.lastModified
     }
+    var target = PutRequest(key: key, condition: condition, facts: facts ?? ObjectFacts())
     // A store gives a copy its standard class unless it is told another.
-    var target = PutRequest(key: key, storageClass: object.storageClass)
-    target.condition = condition
+    target.storageClass = object.storageClass
     // A renaming compares tags, no checksums.
     var known = object
     known.crc64 = nil
-    let request = CopyRequest(source: source, target: target, known: known)
+    let request = CopyRequest(
+      source: source,
+      target: target,
+      replacesMetadata: facts != nil,
+      replacesTags: facts != nil,
+      known: known
+    )
     let patience = Self.copyPatience + .seconds(object.size / Self.byteRateMin)
     do throws(StoreError) {
       let context = context(patience)
@@ -60,10 +67,18 @@ extension Rename {
     _ object: ObjectMetadata,
     to key: ObjectKey,
     _ condition: WriteCondition = .none,
+    facts: ObjectFacts? = nil,
     parallel: Int,
     _ report: @escaping @Sendable (MultipartEvent) -> Void = { _ in }
   ) async throws(TransferError) -> StoredObject {
-    let task = largeCopy(of: object, to: key, condition, parallel: parallel, report)
+    let task = largeCopy(
+      of: object,
+      to: key,
+      condition,
+      facts: facts,
+      parallel: parallel,
+      report
+    )
     do throws(TransferError) {
       return try await task.run()
     } catch {
@@ -87,6 +102,7 @@ extension Rename {
     of object: ObjectMetadata,
     to key: ObjectKey,
     _ condition: WriteCondition = .none,
+    facts: ObjectFacts? = nil,
     parallel: Int,
     _ report: @escaping @Sendable (MultipartEvent) -> Void = { _ in }
   ) -> ObjectCopy {
@@ -99,6 +115,9 @@ extension Rename {
     copy.conditions.ifMatch = object.version.etag
     copy.condition = condition
     copy.storageClass = object.storageClass
+    if let facts {
+      copy.facts = .replaced(facts.headers, userMetadata: facts.userMetadata, tags: facts.tags)
+    }
     copy.wholeSizeMax = plan.wholeSizeMax
     copy.partSize = plan.partSize
     copy.limits = plan.limits

@@ -42,13 +42,18 @@ extension Rename {
       await record.confirmed(Self.rest, copied)
     }
     if isWhole(source) {
-      let copy = try await copyWhole(source, to: plan.target, condition)
+      let copy = try await copyWhole(source, to: plan.target, condition, facts: object.facts)
       await confirm(copy.version.state)
       return copy
     }
     let progress = Lock(Progress())
-    let stored = try await copyLarge(source, to: plan.target, condition, parallel: plan.parallel) {
-      [report] event in
+    let stored = try await copyLarge(
+      source,
+      to: plan.target,
+      condition,
+      facts: object.facts,
+      parallel: plan.parallel
+    ) { [report] event in
       if let news = progress.withLock({ $0.take(event) }) { report(news) }
     }
     guard let tag = stored.etag else { return try await head(plan.target) }
@@ -57,7 +62,7 @@ extension Rename {
       return try await head(plan.target)
     } catch  where !error.isSourceGone {
       // Only its time isn't in the answer: no reason to take it back.
-      return ObjectMetadata(
+      var made = ObjectMetadata(
         version: ObjectVersion(
           key: plan.target,
           etag: tag,
@@ -65,6 +70,10 @@ extension Rename {
           lastModified: environment.time.wallTime.wholeSecond
         )
       )
+      if let facts = object.facts {
+        (made.headers, made.userMetadata) = (facts.headers, facts.userMetadata)
+      }
+      return made
     }
   }
 
@@ -124,28 +133,36 @@ extension Rename {
   }
 
   /// Brings a renaming that was interrupted to its end.
+  ///
+  /// - Returns: what is at the new key, if the object is there now and nowhere else.
   func settle(
     _ object: RenamedObject,
     _ record: RenameRecord,
     isUndoing: Bool
-  ) async throws(TransferError) {
+  ) async throws(TransferError) -> ObjectMetadata? {
     guard !isUndoing else {
       await giveUpParts(object)
-      return try await takeBack(object, record)
+      try await takeBack(object, record)
+      return nil
     }
     let source = try await found(plan.source)
+    let target = try await found(plan.target)
     guard let source, source.version.state == object.version.state else {
       // Others have removed or replaced it, or it has been moved.
       await giveUpParts(object)
-      return await end(record)
+      await end(record)
+      let isMoved = source == nil && target?.version.state == record.copy(of: Self.rest)?.target
+      return isMoved ? target : nil
     }
-    let target = try await found(plan.target)
-    if let target, try await isCopy(target, of: source, object, record) {
-      _ = try await delete(source)
+    // What was at the new key before may have the same bytes: then only a copy makes it the same object.
+    let isAsBefore = target?.version.state == object.replaced && record.copy(of: Self.rest) == nil
+    if let target, !isAsBefore, try await isCopy(target, of: source, object, record) {
+      let isDeleted = try await delete(source)
       await giveUpParts(object)
-      return await end(record)
+      await end(record)
+      return isDeleted ? target : nil
     }
-    guard target?.version.state == object.replaced, record.copy(of: Self.rest) == nil else {
+    guard isAsBefore else {
       // Somebody has taken the new name, or the copy was moved on: what is at either is all there is of it.
       environment.log.write(
         .warning,
@@ -154,9 +171,10 @@ extension Rename {
         ["from": "\(plan.source)", "to": "\(plan.target)"]
       )
       await giveUpParts(object)
-      return await end(record)
+      await end(record)
+      return nil
     }
-    _ = try await carryOut(object, record)
+    return try await carryOut(object, record)
   }
 
   /// Removes the copy if the object is still at its old key and the copy replaced nothing.
@@ -203,7 +221,13 @@ extension Rename {
 
   private func largeCopy(of object: RenamedObject, parallel: Int) -> ObjectCopy {
     let condition = object.mayReplace ? WriteCondition.none : .ifAbsent
-    return largeCopy(of: object.metadata, to: plan.target, condition, parallel: parallel)
+    return largeCopy(
+      of: object.metadata,
+      to: plan.target,
+      condition,
+      facts: object.facts,
+      parallel: parallel
+    )
   }
 
   /// Gives up the parts of a copy that nobody will go on with.

@@ -72,7 +72,8 @@ package struct Rename: Sendable {
   package func run() async throws(TransferError) -> Outcome {
     switch plan.subject {
     case .object(let object):
-      if try await isRenamedByStore(replaces: object.mayReplace) {
+      // A store that renames keeps what belongs to the object.
+      if object.facts == nil, try await isRenamedByStore(replaces: object.mayReplace) {
         let made = try await head(plan.target)
         // It may have been replaced just before: only its tag tells.
         let isSame = made.hasBytes(of: object.metadata)
@@ -143,6 +144,9 @@ package struct Rename: Sendable {
 
   /// Brings the renaming of the journal at `path` to its end: forward, or back where that had begun.
   ///
+  /// Of an object that is at its new key then the outcome tells what became what; nothing of one that isn't,
+  /// or of which that can't be told.
+  ///
   /// - Parameters:
   ///   - path: the journal.
   ///   - plan: how; what becomes what is in the journal.
@@ -150,7 +154,7 @@ package struct Rename: Sendable {
   ///   - environment: what transfers of this process share.
   ///   - faults: lets steps of the disk fail in tests.
   ///   - report: is called from several threads and must not block.
-  /// - Returns: what the journal said.
+  /// - Returns: how it ended.
   /// - Throws: `TransferError`; the journal is still there then.
   @discardableResult
   package static func resume(
@@ -160,7 +164,7 @@ package struct Rename: Sendable {
     environment: TransferEnvironment,
     faults: PartFile.DiskFaults? = nil,
     report: @escaping @Sendable (Progress) -> Void = { _ in }
-  ) async throws(TransferError) -> RenameJournal {
+  ) async throws(TransferError) -> Outcome {
     let (journal, record) = try await RenameRecord.open(path, environment, faults)
     guard journal.store == plan.storeName else {
       throw .differs(field: "bucket", checkpoint: journal.store, request: plan.storeName)
@@ -178,21 +182,22 @@ package struct Rename: Sendable {
     )
     switch journal.subject {
     case .object(let object):
-      try await rename.settle(object, record, isUndoing: journal.isUndoing)
+      let made = try await rename.settle(object, record, isUndoing: journal.isUndoing)
+      guard let made else { return Outcome() }
+      return Outcome(object: made, moves: [VersionMove(object.version, to: made.version)])
     case .tree:
       record.hold(try await RenameClaim.begin(rename))
-      if journal.isUndoing {
-        do throws(TransferError) {
-          try await rename.undo(record)
-        } catch {
-          record.leave()
-          throw error
-        }
-      } else {
-        try await rename.carryOutTree(record, isResumed: true)
+      guard journal.isUndoing else {
+        return Outcome(leftCount: try await rename.carryOutTree(record, isResumed: true))
       }
+      do throws(TransferError) {
+        try await rename.undo(record)
+      } catch {
+        record.leave()
+        throw error
+      }
+      return Outcome()
     }
-    return journal
   }
 
   /// What goes along with a request that takes up to `patience`.

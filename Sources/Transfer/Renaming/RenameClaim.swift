@@ -77,8 +77,11 @@ final class RenameClaim: Sendable {
     } catch {
       throw TransferError(error)
     }
-    guard marker.isOurs(found.marker) || !found.isAlive(at: rename.environment.time.wallTime)
-    else { throw .held(path: "\(key)", by: found.marker.holder) }
+    // The marker's time is the store's.
+    let now = rename.store.storeTime(at: rename.environment.time.wallTime)
+    guard marker.isOurs(found.marker) || !found.isAlive(at: now) else {
+      throw .held(path: "\(key)", by: found.marker.holder)
+    }
     return try await take(found, rename)
   }
 

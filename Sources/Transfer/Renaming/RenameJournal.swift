@@ -16,8 +16,10 @@ package struct RenameJournal: Hashable, Sendable {
   }
 
   private static let head = "dipper rename"
-  private static let version = "2"
-  /// The version before, in which every renaming was that of a tree.
+  private static let version = "3"
+  /// The version before, in which a copy had what the object has.
+  private static let carryingVersion = "2"
+  /// The one before that, in which every renaming was that of a tree.
   private static let treeVersion = "1"
 
   /// The bucket as the user named it, with its endpoint.
@@ -27,13 +29,13 @@ package struct RenameJournal: Hashable, Sendable {
   /// The new one.
   package let target: ObjectKey
   /// What gets another name.
-  package let subject: RenamePlan.Subject
+  package internal(set) var subject: RenamePlan.Subject
   /// What has been copied, by what follows the beginning; nothing follows that of a single object.
   private(set) var copied: [[UInt8]: Copied] = [:]
   /// Copies that were asked for: the state of the source, by what follows the beginning.
   private(set) var asked: [[UInt8]: String] = [:]
   /// It is being taken back: the copies go, the sources stay.
-  private(set) var isUndoing = false
+  package private(set) var isUndoing = false
   /// The text ends inside a line, so nothing may be appended to it.
   private(set) var isTorn = false
 
@@ -54,7 +56,9 @@ package struct RenameJournal: Hashable, Sendable {
       throw .damaged("its first line is none of a renaming")
     }
     let isTree = words[2] == Self.treeVersion
-    guard isTree || words[2] == Self.version else { throw .unknownVersion(String(words[2])) }
+    guard isTree || words[2] == Self.version || words[2] == Self.carryingVersion else {
+      throw .unknownVersion(String(words[2]))
+    }
     guard let store = Self.value("store", lines.next()),
       let source = Self.value("source", lines.next()),
       let target = Self.value("target", lines.next())
@@ -69,7 +73,7 @@ package struct RenameJournal: Hashable, Sendable {
       target: ObjectKey(target),
       subject: subject
     )
-    while let line = lines.next() { read(line) }
+    while let line = lines.next() { if !readFact(line) { read(line) } }
     isTorn = lines.hasRest
   }
 
@@ -79,7 +83,7 @@ package struct RenameJournal: Hashable, Sendable {
     text += "store \(PercentEncoding.encoded(store.utf8))\n"
     text += "source \(PercentEncoding.encoded(source.bytes))\n"
     text += "target \(PercentEncoding.encoded(target.bytes))\n"
-    text += Self.line(subject)
+    text += Self.line(subject) + factLines
     for (rest, state) in asked where copied[rest] == nil { text += Self.line(rest, state) }
     for (rest, copy) in copied { text += Self.line(rest, copy) }
     if isUndoing { text += Self.undoingLine }
@@ -122,11 +126,11 @@ package struct RenameJournal: Hashable, Sendable {
   }
 
   /// A word is never empty: `%` alone stands for nothing.
-  private static func word(_ bytes: [UInt8]) -> String {
+  static func word(_ bytes: [UInt8]) -> String {
     bytes.isEmpty ? "%" : PercentEncoding.encoded(bytes)
   }
 
-  private static func bytes(_ word: ArraySlice<UInt8>) -> [UInt8]? {
+  static func bytes(_ word: ArraySlice<UInt8>) -> [UInt8]? {
     word.elementsEqual("%".utf8) ? [] : PercentEncoding.decoded(word)
   }
 
@@ -151,50 +155,5 @@ package struct RenameJournal: Hashable, Sendable {
       source: String(decoding: source, as: UTF8.self),
       target: String(decoding: target, as: UTF8.self)
     )
-  }
-}
-
-extension RenameJournal {
-  /// The line that says what gets another name.
-  private static func line(_ subject: RenamePlan.Subject) -> String {
-    guard case .object(let object) = subject else { return "tree\n" }
-    let version = object.version
-    let words = [
-      word(version.etag?.value), "\(version.size)", "\(version.lastModified.nanoseconds)",
-      word(object.storageClass), word(object.replaced), object.mayReplace ? "replaces" : "makes",
-    ]
-    return "object " + words.joined(separator: " ") + "\n"
-  }
-
-  private static func subject(
-    _ line: ArraySlice<UInt8>?,
-    _ key: ObjectKey
-  ) -> RenamePlan.Subject? {
-    guard let line else { return nil }
-    if line.elementsEqual("tree".utf8) { return .tree }
-    let words = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
-    guard words.count == 7, words[0].elementsEqual("object".utf8), let etag = bytes(words[1]),
-      let size = Int(String(decoding: words[2], as: UTF8.self)), size >= 0,
-      let time = Int64(String(decoding: words[3], as: UTF8.self)),
-      let storageClass = bytes(words[4]), let replaced = bytes(words[5])
-    else { return nil }
-    var object = RenamedObject(
-      ObjectVersion(
-        key: key,
-        etag: text(etag).map { ETag($0) },
-        size: size,
-        lastModified: Timestamp(nanoseconds: time)
-      ),
-      storageClass: text(storageClass),
-      mayReplace: words[6].elementsEqual("replaces".utf8)
-    )
-    object.replaced = text(replaced)
-    return .object(object)
-  }
-
-  private static func word(_ text: String?) -> String { word(Array((text ?? "").utf8)) }
-
-  private static func text(_ bytes: [UInt8]) -> String? {
-    bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
   }
 }

@@ -130,7 +130,7 @@ package struct MarkedRenaming: Hashable, Sendable {
   /// The marker's version.
   let version: ObjectVersion
 
-  /// True if its process may be alive: it has renewed the marker not long ago.
+  /// True if its process may be alive: it has renewed the marker not long before `now`, by the store's clock.
   package func isAlive(at now: Timestamp) -> Bool {
     let (end, overflow) = version.lastModified.nanoseconds.addingReportingOverflow(
       RenameMarker.lease.wholeNanoseconds

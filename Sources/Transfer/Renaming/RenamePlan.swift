@@ -85,18 +85,23 @@ package struct RenamedObject: Hashable, Sendable {
   package var replaced: String?
   /// False fails if there is something at the new key after all.
   package var mayReplace: Bool
+  /// What the copy is to have beside its bytes, all of it; nil is what the object has.
+  package var facts: ObjectFacts?
 
   /// Creates a description.
   package init(
     _ version: ObjectVersion,
     storageClass: String? = nil,
     replacing replaced: ObjectVersion? = nil,
-    mayReplace: Bool = true
+    mayReplace: Bool = true,
+    facts: ObjectFacts? = nil
   ) {
     self.version = version
     self.storageClass = storageClass
     self.replaced = replaced?.state
     self.mayReplace = mayReplace
+    self.facts = facts
+    self.facts?.storageClass = storageClass
   }
 
   /// What a listing would say of it.
