@@ -326,7 +326,7 @@ import Testing
     }
     try await mount.write(handle, [2], at: 0)
     let closing = Asked<EmptyAnswer>()
-    mount.bucket.flush(handle, reply: closing.reply())
+    mount.bucket.flush(handle, by: 0, reply: closing.reply())
     gates[0].goesOn.open()
     try await first.value
     let second = Task { try await mount.rename("g", to: "h") }

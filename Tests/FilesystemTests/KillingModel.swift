@@ -8,7 +8,8 @@ import Testing
 /// A mount that dies and comes again, and what its files may be.
 struct KillingModel {
   /// A file and what may be found of it after a death.
-  final class File: @unchecked Sendable {  // Only the model's own task touches it.
+  // Safety: only the model's own task touches it.
+  final class File: @unchecked Sendable {
     /// What it was since the last promise, the newest last.
     private var states: [[UInt8]] = [[]]
     /// What it was before.
@@ -118,9 +119,12 @@ struct KillingModel {
   /// Runs an operation, or the beginning of one in which the process dies.
   ///
   /// - Parameters:
+  ///   - operation: its name in the program that repeats a failure.
   ///   - worlds: what there may be if it dies, beside what there was.
   ///   - losing: what may have lost all that was not promised then.
-  /// - Returns: nil if it died.
+  ///   - body: the operation.
+  /// - Returns: its answer; nil if the process died.
+  /// - Throws: what the operation throws.
   mutating func perform<Answer: Sendable>(
     _ operation: String,
     or worlds: [[String: File]] = [],

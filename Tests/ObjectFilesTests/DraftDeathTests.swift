@@ -6,7 +6,7 @@ import Testing
 
 /// A process dies at any step of a close, an `fsync` or an unmount, and the next mount meets a fault, or a full
 /// disk, or dies as well: what was written is stored in the end, once, and nothing is left behind.
-@Suite final class DraftDeathTests: Sendable {
+@Suite struct DraftDeathTests {
   private static let key = ObjectKey("file")
   private static let partSize = 16 << 10
 
@@ -17,16 +17,14 @@ import Testing
     return settings
   }
 
-  /// The second process, to which belongs what nobody asked for.
-  private let second = Lock(Death?.none)
-
-  private func bench() throws -> DraftBench {
+  /// What nobody asked for belongs to the process that `second` lets die.
+  private func bench(_ second: Lock<Death?>) throws -> DraftBench {
     var behaviour = SimulatedStore.Behaviour()
     behaviour.partSizeMin = Self.partSize
     behaviour.keepsChecksums = true
     behaviour.tagsAreDigests = true
     let bench = try DraftBench(settings: Self.settings, behaviour: behaviour)
-    bench.store.hook = { [second] call, _ in
+    bench.store.hook = { call, _ in
       // What it answers has been taken by then, and others go on with it.
       guard call.operation != .getObject else { return }
       await (Death.current ?? second.withLock { $0 })?.pass()
@@ -67,29 +65,46 @@ import Testing
     let description: String
   }
 
+  /// What a dead process has left.
+  private struct Dead {
+    let bench: DraftBench
+    let content: [UInt8]
+    let death: Death
+    /// The end of the next process.
+    let second: Lock<Death?>
+  }
+
   /// Lets a process die at a step.
   ///
-  /// - Returns: the bench, what is to be stored, and the death; nil if it came to its end before.
+  /// - Returns: nil if it came to its end before.
   private func dead(
     at step: Int,
     _ ending: Ending,
     _ program: @escaping Program
-  ) async throws -> (bench: DraftBench, content: [UInt8], death: Death)? {
-    let bench = try bench()
-    let (draft, content) = try program(bench)
-    // What was written last is in the journal only then.
-    draft.setModified(Timestamp(seconds: 12))
+  ) async throws -> Dead? {
+    let second = Lock(Death?.none)
+    let bench = try bench(second)
     let death = Death(at: step)
+    let (isWritten, content) = (Gate(), Lock([UInt8]()))
     let running = Death.$current.withValue(death) {
       Task {
+        // What is sent early dies with the rest.
+        let written = try? program(bench)
+        // What was written last is in the journal only then.
+        written?.0.setModified(Timestamp(seconds: 12))
+        content.withLock { $0 = written?.1 ?? [] }
+        isWritten.open()
+        guard let (draft, _) = written else { return }
         switch ending {
         case .close: _ = await draft.publish()
         case .unmount: _ = await bench.drafts.finish()
         }
       }
     }
+    await isWritten.wait()
+    #expect(content.withLock { !$0.isEmpty })
     guard await death.comes(before: running) else { return nil }
-    return (bench, content, death)
+    return Dead(bench: bench, content: content.withLock { $0 }, death: death, second: second)
   }
 
   /// The next mount takes over what is there, and has stored it, failed, or been killed.
@@ -163,12 +178,12 @@ import Testing
       while let dead = try await dead(at: step, .close, program) {
         defer { dead.death.end() }
         let death = Death(at: next)
-        second.withLock { $0 = death }
+        dead.second.withLock { $0 = death }
         let bench = try dead.bench.remounted(Self.settings)
         let running = Task { await recover(bench) }
         let hasDied = await death.comes(before: running)
         running.cancel()
-        second.withLock { $0 = nil }
+        dead.second.withLock { $0 = nil }
         do { try await check(dead.bench, dead.content) } catch {
           throw Wrong(description: "killed at step \(step) and again at \(next): \(error)")
         }

@@ -228,7 +228,11 @@ package final class Drafts: Sendable {
         group.addTask { _ = await draft.publish() }
       }
     }
-    for draft in all { end(draft) }
+    for draft in all {
+      // One that the store has just got is not over before that is written down.
+      _ = await draft.state.withLock { $0.flight }?.result()
+      end(draft)
+    }
     return all.filter(\.isDirty)
   }
 
