@@ -157,12 +157,25 @@ extension MountedBucket {
     let isOver = tables.withLock { tables in
       if let node, tables.open.isOpen(node) { return false }
       if tables.drafts.isHeld(draft) { return false }
-      if draft.isDirty, tables.drafts.draft(at: key) === draft { return false }
+      if tables.drafts.draft(at: key) === draft, draft.isDirty || Self.isToBeTold(key, tables) {
+        return false
+      }
       tables.drafts.remove(draft, at: key, node)
       tables.copies.ended(draft)
       return true
     }
     if isOver { drafts?.end(draft) }
+  }
+
+  /// The store has got a draft, or is getting it, and what it says of that has yet to come here.
+  ///
+  /// Until then nothing else knows the draft's size; `published` ends it then. Call with `tables` locked.
+  private static func isToBeTold(_ key: ObjectKey, _ tables: Tables) -> Bool {
+    let (prefix, component) = key.place
+    guard let change = tables.changes[prefix]?.change(of: Array(component), .file) else {
+      return false
+    }
+    return change.settledAt == nil
   }
 
   /// Brings a draft to the store, if it isn't there.

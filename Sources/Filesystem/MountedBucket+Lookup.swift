@@ -131,9 +131,7 @@ extension MountedBucket {
   ///
   /// Call with `tables` locked.
   private static func newer(_ entry: Entry, _ tables: Tables) -> Entry {
-    guard entry.kind == .file, entry.etag == nil, tables.drafts.draft(at: entry.key) == nil else {
-      return entry
-    }
+    guard entry.kind == .file, entry.etag == nil else { return entry }
     let change = tables.changes[entry.page.prefix]?.change(of: Array(entry.component), .file)
     return change?.state.entry ?? entry
   }

@@ -253,19 +253,21 @@ extension MountedBucket {
 
   /// The attributes of a child that the kernel knows: what it is being written to, if it is.
   func attributes(of entry: Entry, _ node: NodeID) -> FileAttributes {
-    let (draft, shown, isRemoved, isLink) = tables.withLock { tables in
+    let (draft, shown, known, isLink) = tables.withLock { tables in
       (
         tables.drafts[node], tables.shown.isEmpty ? nil : tables.shown[node],
-        tables.inodes.node(node)?.isRemoved ?? false, tables.inodes.isLink(node)
+        tables.inodes.node(node), tables.inodes.isLink(node)
       )
     }
+    // Its draft may have been stored, and be over, since the entry was looked at.
+    let entry = known?.entry ?? entry
     var attributes = attributes(of: entry).showing(shown)
     if isLink { (attributes.kind, attributes.permissions) = (.symbolicLink, Self.linkPermissions) }
     if let draft {
       attributes.size = draft.size
       if draft.isDirty { attributes.modified = draft.modified }
     }
-    if isRemoved { attributes.linkCount = 0 }
+    if known?.isRemoved ?? false { attributes.linkCount = 0 }
     return attributes
   }
 

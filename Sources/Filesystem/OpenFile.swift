@@ -62,9 +62,16 @@ extension MountedBucket {
   /// Makes a handle of a node's file to read it; an empty one has no bytes.
   func addFileHandle(_ entry: Entry, node: NodeID) -> (HandleID, ObjectFile?) {
     fetchSiblings(of: entry, node: node)
-    let file = entry.size > 0 ? objectFile(of: entry, node: node) : nil
-    let shared = tables.withLock { $0.open.opened(node, file, writes: false) }
-    return (addHandle(.file(OpenFile(node: node))), shared)
+    while true {
+      // What was being written when it was looked at may have been stored since, and is no empty file then.
+      let newest = tables.withLock { $0.inodes.node(node)?.entry } ?? entry
+      let file = newest.size > 0 ? objectFile(of: newest, node: node) : nil
+      let shared = tables.withLock { tables -> ObjectFile?? in
+        if let now = tables.inodes.node(node)?.entry, now.version != newest.version { return nil }
+        return tables.open.opened(node, file, writes: false)
+      }
+      if let shared { return (addHandle(.file(OpenFile(node: node))), shared) }
+    }
   }
 
   /// The bytes of an object's version.

@@ -69,6 +69,8 @@ def test_another_machine_waits_until_the_first_is_given_up(dead, strict_bucket, 
     (item,) = json.loads(done.stdout)["renamings"]
     assert item["state"] == "running" and item["source"] == "old/" and item["target"] == "new/"
     assert str(os.uname().nodename) in item["holder"]
+    assert item["error"] is None and item["left_keys"] is None
+    assert "1 renaming belongs to a living process" in done.stderr
     assert len(keys(strict_bucket, "old/")) == len(TREE)
     assert len(keys(strict_bucket, "new/")) == 10
 

@@ -10,6 +10,12 @@ enum OptionRules {
         "\(first.spelling) and \(second.spelling) exclude each other; give one of them"
       )
     }
+    if invocation.has(.writeBack), invocation.mountFlags.isSynchronous {
+      throw UsageError(
+        "--write-back lets a close return before the store has the file, and -o sync forbids that; give one of "
+          + "them"
+      )
+    }
     try checkSizes(invocation)
     try StorageRules.check(invocation)
     if let endpoint = invocation.text(.endpoint) { try checkScheme(endpoint) }
@@ -30,6 +36,8 @@ enum OptionRules {
     (.checkpoint, .noCheckpoint),
     (.abort, .forceRestart),
     (.abort, .noCheckpoint),
+    (.writeBack, .readOnly),
+    (.writeBack, .offline),
   ]
 
   private static func checkOperands(_ invocation: Invocation) throws(UsageError) {

@@ -26,6 +26,14 @@ package enum StorageRules {
     if invocation.pairs(.tag).count > 10 {
       throw UsageError("--tag can be given ten times: an object has at most ten tags")
     }
+    // A mount that changes nothing stores nothing.
+    for fixed in [OptionName.readOnly, .offline] where invocation.has(fixed) {
+      guard let name = options.first(where: { invocation.has($0) }) else { continue }
+      throw UsageError(
+        "\(name.spelling) says how files are stored, and a mount with \(fixed.spelling) stores none; give one "
+          + "of them"
+      )
+    }
   }
 
   /// Checks what stores of this kind could have.

@@ -36,6 +36,10 @@ package struct RecoveryReport: Codable, Hashable, Sendable {
       case failed
     }
 
+    fileprivate static func count(_ count: Int, _ one: String, _ many: String) -> String {
+      "\(count) \(count == 1 ? one : many)"
+    }
+
     private enum CodingKeys: String, CodingKey {
       case source
       case target
@@ -45,6 +49,22 @@ package struct RecoveryReport: Codable, Hashable, Sendable {
       case state
       case leftKeys = "left_keys"
       case error
+    }
+
+    /// Writes the item with null for what is not known, so that every field is there.
+    ///
+    /// - Parameter encoder: where to.
+    /// - Throws: what the encoder throws.
+    package func encode(to encoder: any Encoder) throws {
+      var fields = encoder.container(keyedBy: CodingKeys.self)
+      try fields.encode(source, forKey: .source)
+      try fields.encode(target, forKey: .target)
+      try fields.encode(isTree, forKey: .isTree)
+      try fields.encode(holder, forKey: .holder)
+      try fields.encode(place, forKey: .place)
+      try fields.encode(state, forKey: .state)
+      try fields.encode(leftKeys, forKey: .leftKeys)
+      try fields.encode(error, forKey: .error)
     }
 
     /// One line for a person.
@@ -57,7 +77,9 @@ package struct RecoveryReport: Codable, Hashable, Sendable {
       case .finished:
         let left = leftKeys ?? 0
         return "finished: \(names)"
-          + (left > 0 ? "; \(left) keys stay under the old name, see the log" : "")
+          + (left > 0
+            ? "; \(Self.count(left, "key stays", "keys stay")) under the old name, see the log"
+            : "")
       case .failed: return "failed: \(names): \(error ?? "for an unknown reason")"
       }
     }
@@ -74,14 +96,20 @@ package struct RecoveryReport: Codable, Hashable, Sendable {
     let failed = renamings.count { $0.state == .failed }
     let waiting = renamings.count { $0.state == .unfinished }
     let running = renamings.count { $0.state == .running }
-    if failed > 0 { return "\(failed) of \(renamings.count) renamings could not be finished" }
+    if failed > 0 {
+      let all = Item.count(renamings.count, "renaming", "renamings")
+      return "\(failed) of \(all) could not be finished"
+    }
     if waiting > 0 {
-      return "\(waiting) renamings are not finished; 'dipper recover --finish' finishes them"
+      return Item.count(waiting, "renaming is", "renamings are")
+        + " not finished; 'dipper recover --finish' finishes what is left"
     }
     guard running > 0 else { return nil }
-    return
-      "\(running) renamings belong to living processes, or to some that died a few minutes ago: try "
-      + "again later"
+    return Item.count(
+      running,
+      "renaming belongs to a living process, or to one",
+      "renamings belong to living processes, or to some"
+    ) + " that died a few minutes ago: try again later"
   }
 
   /// Only what living processes do is left.

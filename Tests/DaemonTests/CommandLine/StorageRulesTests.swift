@@ -37,6 +37,20 @@ import Testing
 
   @Test(
     arguments: [
+      ["--storage-class", "IA"], ["--sse", "s3"], ["--acl", "private"], ["--tag", "a=b"],
+      ["--checksum", "md5"],
+    ],
+    ["--read-only", "--offline"]
+  )
+  func aMountThatStoresNothingTakesNone(words: [String], fixed: String) throws {
+    let error = #expect(throws: UsageError.self) {
+      _ = try invocation(["mount", "s3://b", "/m", fixed] + words)
+    }
+    #expect(error?.message.contains("\(words[0]) says how files are stored") ?? false)
+  }
+
+  @Test(
+    arguments: [
       (.file, ["--storage-class", "STANDARD"], "--storage-class can't be had with file://"),
       (.file, ["--sse", "s3"], "--sse can't be had with file://"),
       (.file, ["--acl", "private"], "--acl can't be had with file://"),
