@@ -75,7 +75,7 @@ extension Conformer {
       prefix: "claim-\(UInt64.random(in: 0 ... .max))/",
       deviations: deviations,
       // Few retries, because some answer 500 to what can't succeed.
-      context: RequestContext(deadline: SystemClock().now + .seconds(120), retryCountMax: 2)
+      context: RequestContext(deadline: SystemClock().now + .seconds(600), retryCountMax: 2)
     )
   }
 
@@ -109,7 +109,7 @@ extension Conformer {
         url: url,
         fields: fields,
         body: .bytes(body),
-        deadline: SystemClock().now + .seconds(30)
+        deadline: SystemClock().now + .seconds(300)
       ),
       receiver: Discard()
     ).status

@@ -59,7 +59,7 @@ struct Conformer: Sendable, CustomTestStringConvertible {
       store: LocalStore(directory: scratch.path, synchronizes: false),
       prefix: "",
       deviations: deviations,
-      context: RequestContext(deadline: SystemClock().now + .seconds(120)),
+      context: RequestContext(deadline: SystemClock().now + .seconds(600)),
       scratch: scratch
     )
   }
